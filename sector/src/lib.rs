@@ -1,0 +1,1 @@
+//! Real 2 KiB development sectors and their vanilla proofs.

@@ -1,0 +1,9 @@
+//! Bytes: what is promised (the ledger), what is real (regions and the process), what is left (the probe).
+//! This room knows nothing of circuits.
+
+pub mod region;
+
+pub use region::{FileMap, Pod, Region, RegionVec};
+pub use usage::{Class, Stage};
+
+pub mod usage;

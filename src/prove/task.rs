@@ -1,0 +1,76 @@
+//! What the pipeline needs to know of the thing it proves. `filecoin` implements these for the four
+//! kinds; other users of the crate implement them for circuits of their own.
+
+use std::sync::Arc;
+
+use blstrs::Scalar;
+
+use super::Proof;
+use crate::cancel::Cancel;
+use crate::circuit::{Matrices, Shape, Witness};
+use crate::error::Result;
+use crate::kind::{CircuitId, ProofKind};
+use crate::srs::Srs;
+use crate::units::Bytes;
+
+/// A decoded and checked request: one or more partitions of one circuit.
+pub trait ProofTask: Send + Sync {
+    /// The proof kind.
+    fn kind(&self) -> ProofKind;
+
+    /// The circuit of every partition.
+    fn circuit(&self) -> CircuitId;
+
+    /// How many partitions there are; at least one.
+    fn partitions(&self) -> usize;
+
+    /// Heap bytes this decoded request holds.
+    fn intake_bytes(&self) -> Bytes;
+
+    /// Runs the circuit's witness generator for one partition, on the calling thread.
+    /// `wide_hint` is how many wide values to expect (0: unknown).
+    fn synthesize(&self, partition: usize, wide_hint: usize, cancel: &Cancel) -> Result<Witness>;
+
+    /// The public inputs that the partition's verifier uses, without the leading ONE; computed from the
+    /// statement, not from the witness.
+    fn public_inputs(&self, partition: usize) -> Result<Vec<Scalar>>;
+
+    /// Puts the partitions' verified proofs, in order, into the bytes the miner expects.
+    fn assemble(&self, proofs: &[Proof]) -> Result<Vec<u8>>;
+}
+
+/// Everything that the partitions of one circuit share.
+#[derive(Clone)]
+pub struct CircuitData {
+    /// Which circuit.
+    pub id: CircuitId,
+    /// Its constraint matrices and densities.
+    pub matrices: Arc<Matrices>,
+    /// Its proving and verifying key.
+    pub srs: Arc<Srs>,
+}
+
+/// Projected resident bytes of one circuit, known before anything of it is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Footprint {
+    /// The circuit's sizes.
+    pub shape: Shape,
+    /// One compact witness.
+    pub witness: Bytes,
+    /// Wide values that a witness of this circuit is expected to have.
+    pub wide_hint: u64,
+    /// Compact matrices and densities.
+    pub matrices: Bytes,
+    /// The mapped SRS.
+    pub srs: Bytes,
+}
+
+/// Where circuits come from: their sizes, matrices and parameters.
+pub trait Catalog: Send + Sync {
+    /// The projection for a circuit; may compile and cache its matrices on first use.
+    /// Fails with `ParametersMissing`, naming file and folders, where the circuit cannot be proved here.
+    fn footprint(&self, circuit: CircuitId) -> Result<Footprint>;
+
+    /// Loads the circuit's matrices and SRS.
+    fn load(&self, circuit: CircuitId, cancel: &Cancel) -> Result<CircuitData>;
+}
