@@ -35,6 +35,10 @@ pub trait ProofTask: Send + Sync {
     /// statement, not from the witness.
     fn public_inputs(&self, partition: usize) -> Result<Vec<Scalar>>;
 
+    /// Runs the circuit again with every constraint checked, after a proof failed to verify. `None`: the
+    /// witness satisfies the circuit and its public inputs are those of the statement; else what is violated.
+    fn diagnose(&self, partition: usize) -> Result<Option<String>>;
+
     /// Puts the partitions' verified proofs, in order, into the bytes the miner expects.
     fn assemble(&self, proofs: &[Proof]) -> Result<Vec<u8>>;
 }
