@@ -96,8 +96,7 @@ impl Region {
         }
         if new != old {
             // SAFETY: the range is the mapping this value owns; the kernel may move it.
-            let moved =
-                unsafe { libc::mremap(self.address.as_ptr().cast(), old, new, libc::MREMAP_MAYMOVE) };
+            let moved = unsafe { libc::mremap(self.address.as_ptr().cast(), old, new, libc::MREMAP_MAYMOVE) };
             if moved == libc::MAP_FAILED {
                 return Err(out_of_memory(len));
             }
@@ -221,14 +220,7 @@ impl FileMap {
         } else {
             // SAFETY: a fresh mapping at an address of the kernel's choice.
             let address = unsafe {
-                libc::mmap(
-                    std::ptr::null_mut(),
-                    len,
-                    libc::PROT_READ,
-                    libc::MAP_SHARED,
-                    file.as_raw_fd(),
-                    0,
-                )
+                libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
             };
             mapped(address, len)?
         };
@@ -275,10 +267,7 @@ fn page_ceil(len: usize) -> usize {
 }
 
 fn out_of_memory(len: usize) -> Error {
-    Error::system(
-        format!("mapping {} of memory", Bytes(len as u64)),
-        std::io::Error::last_os_error(),
-    )
+    Error::system(format!("mapping {} of memory", Bytes(len as u64)), std::io::Error::last_os_error())
 }
 
 fn mapped(address: *mut libc::c_void, len: usize) -> Result<NonNull<u8>> {

@@ -55,14 +55,8 @@ impl Class {
 
 impl Stage {
     /// All stages.
-    pub const ALL: [Stage; 6] = [
-        Stage::Waiting,
-        Stage::Synthesis,
-        Stage::Queued,
-        Stage::Proving,
-        Stage::Finishing,
-        Stage::Shared,
-    ];
+    pub const ALL: [Stage; 6] =
+        [Stage::Waiting, Stage::Synthesis, Stage::Queued, Stage::Proving, Stage::Finishing, Stage::Shared];
 
     /// Name in metrics and status.
     pub fn name(self) -> &'static str {
