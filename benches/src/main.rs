@@ -1,1 +1,3 @@
+//! Benches of forebay.
+
 fn main() {}
