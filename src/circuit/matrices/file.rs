@@ -27,7 +27,7 @@ use super::sequence::Sequence;
 const MAGIC: [u8; 8] = *b"FOREBAYM";
 const VERSION: u32 = 1;
 const MAX_TAG: usize = 256;
-const DIGEST: usize = 32;
+pub(super) const DIGEST: usize = 32;
 const SECTIONS: usize = 5;
 /// Header bytes beside the tag.
 const FIXED: usize = 8 + 4 + 4 + 2 + 8 * 8 + 8 + 8 * (1 + SECTIONS) + 2 * DIGEST;
@@ -136,7 +136,7 @@ impl Header {
     fn read(file: &mut File) -> Result<Header> {
         let len = file.metadata().map_err(|e| Error::system("reading a file's length", e))?.len();
         let mut start = [0; 16];
-        file.read_exact(&mut start).map_err(|_| damaged(format!("it has only {len} bytes")))?;
+        read_header_bytes(file, &mut start, len)?;
         let (magic, lengths) = start.split_at(8);
         let (version, header_len) = lengths.split_at(4);
         let (version, header_len) = (le_u32(version), le_u32(header_len) as usize);
@@ -150,7 +150,7 @@ impl Header {
         }
         let mut bytes = start.to_vec();
         bytes.resize(header_len, 0);
-        file.read_exact(&mut bytes[16..]).map_err(|_| damaged(format!("it has only {len} bytes")))?;
+        read_header_bytes(file, &mut bytes[16..], len)?;
         let (content, own) = bytes.split_at(header_len - DIGEST);
         if digest([content]) != own {
             return Err(damaged("the checksum of its header does not match"));
@@ -206,6 +206,13 @@ impl Header {
     }
 }
 
+fn read_header_bytes(file: &mut File, bytes: &mut [u8], file_len: u64) -> Result<()> {
+    file.read_exact(bytes).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => damaged(format!("it has only {file_len} bytes")),
+        _ => Error::system("reading a matrix file", error),
+    })
+}
+
 fn shape_numbers(shape: &Shape) -> [u64; 8] {
     [
         shape.inputs,
@@ -238,7 +245,7 @@ fn hasher() -> blake2b_simd::State {
     blake2b_simd::Params::new().hash_length(DIGEST).to_state()
 }
 
-fn digest<const N: usize>(parts: [&[u8]; N]) -> [u8; DIGEST] {
+pub(super) fn digest<const N: usize>(parts: [&[u8]; N]) -> [u8; DIGEST] {
     let mut hasher = hasher();
     for part in parts {
         hasher.update(part);
