@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::lagrange::Lagrange;
 use super::qap::{compact, Polynomials, Sizes};
 use super::toxic::ToxicWaste;
+use crate::circuit::Shape;
 use crate::error::{Code, Error, Result};
 use crate::kind::CircuitId;
 use crate::memory::{Class, Region, Stage};
@@ -47,10 +48,10 @@ pub struct Developed {
     pub params: PathBuf,
     /// The `.vk` file.
     pub vk: PathBuf,
+    /// The circuit's sizes.
+    pub shape: Shape,
     /// Points of each vector.
     pub counts: Counts,
-    /// Constraints of the circuit, without the rows of its inputs.
-    pub constraints: u64,
 }
 
 /// Makes a development key for a circuit and writes it as `.params` and `.vk` files that bellperson reads, with the
@@ -94,11 +95,12 @@ where
     writer.query_of::<G1Affine>(Query::A, &values.a.as_slice()[..a])?;
     writer.query_of::<G1Affine>(Query::BG1, &values.b.as_slice()[..b])?;
     writer.query_of::<G2Affine>(Query::BG2, &values.b.as_slice()[..b])?;
+    let shape = values.shape;
     drop(values);
 
     let (staged, digest) = writer.finish();
     publish(target, staged, digest, (&vk_path, &key), work)?;
-    Ok(Developed { params, vk: vk_path, counts, constraints: sizes.constraints })
+    Ok(Developed { params, vk: vk_path, shape, counts })
 }
 
 /// Marks, then names the files, so that no key is ever seen without its mark.
