@@ -211,13 +211,36 @@ impl Ledger {
     }
 
     /// Books what a claim really holds, even where that is more than was promised: memory that exists
-    /// is booked. True where it went over the claim.
+    /// is booked. True where it went over the claim, which counts as an overrun.
     pub fn correct(&mut self, id: ClaimId, demand: Demand) -> Result<bool> {
-        let old = self.holder(id)?.demand;
-        let over = demand.total() > old.total();
+        let over = demand.total() > self.holder(id)?.demand.total();
         self.overruns += u64::from(over);
-        self.replace(id, old, demand)?;
+        self.book(id, demand)?;
         Ok(over)
+    }
+
+    /// Moves bytes between two claims whose sum does not grow: both get what is named.
+    pub fn rebalance(&mut self, first: (ClaimId, Demand), second: (ClaimId, Demand)) -> Result<()> {
+        let held = |id| Ok::<_, Error>(self.holder(id)?.demand.total());
+        let before = held(first.0)?.saturating_add(held(second.0)?);
+        if first.1.total().saturating_add(second.1.total()) > before {
+            return Err(Error::internal("a rebalance would grow the promised bytes"));
+        }
+        for (id, demand) in [first, second] {
+            let old = self.holder(id)?.demand;
+            self.subtract(&old)?;
+            if let Some(holder) = self.holders.get_mut(&id) {
+                holder.demand = demand;
+            }
+        }
+        self.add(&first.1);
+        self.add(&second.1);
+        Ok(())
+    }
+
+    fn book(&mut self, id: ClaimId, demand: Demand) -> Result<()> {
+        let old = self.holder(id)?.demand;
+        self.replace(id, old, demand)
     }
 
     /// Books a claim's bytes under another stage.
