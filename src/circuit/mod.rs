@@ -1,10 +1,17 @@
 //! Circuits as the prover sees them: their shape, a partition's compact witness, and the compact
 //! constraint matrices. Generic over every `bellpepper_core::Circuit<blstrs::Scalar>`.
 
+mod density;
+mod generator;
 mod matrices;
+mod rows;
+mod scalar;
 mod shape;
 mod witness;
 
-pub use matrices::Matrices;
+pub use density::Densities;
+pub use generator::Expected;
+pub use matrices::{Matrices, Matrix};
+pub use rows::{synthesize_rows, Row};
 pub use shape::Shape;
 pub use witness::Witness;
