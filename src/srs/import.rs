@@ -1,0 +1,33 @@
+//! From a `.params` file to its native form.
+
+use std::path::Path;
+
+use super::header::Header;
+use super::native::NativeWriter;
+use super::params::{Examine, Examined, Origin};
+use super::sidecar::{Stamp, Verdict};
+use super::staged::Staged;
+use super::work::Work;
+use crate::error::Result;
+use crate::kind::CircuitId;
+
+/// Reads `.params` once, checking and converting as it goes, and writes the native file.
+pub(super) fn import(examine: &Examine, circuit: CircuitId, staged: Staged, work: &Work) -> Result<Examined> {
+    let sink = NativeWriter::new(staged, examine.ic()?)?;
+    let (examined, sink) = examine.import(sink, work)?;
+    sink.finish(Header {
+        circuit: circuit.to_string(),
+        development: examined.origin == Origin::Development,
+        counts: examined.counts,
+        source: examined.digest,
+        sections: Default::default(),
+        vk: examined.vk.clone(),
+    })?;
+    Ok(examined)
+}
+
+/// Remembers that the checksums of a native file match.
+pub(super) fn remember_verified(native: &Path, source: &[u8; 64]) -> Result<()> {
+    let folder = native.parent().unwrap_or(Path::new("."));
+    Verdict::new(Stamp::settled(native)?, source, true).remember(native, folder)
+}

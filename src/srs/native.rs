@@ -1,0 +1,75 @@
+//! Writing a native file, and the checksums of its sections.
+
+use std::io::{Seek, SeekFrom, Write};
+
+use blake2b_simd::{Params, State};
+use rayon::prelude::*;
+
+use super::header::{checksum, head_len, Checksum, Header};
+use super::staged::Staged;
+use super::work::Query;
+use crate::error::{Error, Result};
+
+/// Section bytes that one leaf of a checksum covers: a multiple of both point lengths.
+pub(super) const LEAF: usize = 3 << 20;
+
+/// A section's checksum: BLAKE2b-256 over the BLAKE2b-256 of each leaf, so that leaves hash in parallel.
+pub(super) struct SectionChecksum(State);
+
+impl SectionChecksum {
+    pub(super) fn new() -> Self {
+        SectionChecksum(Params::new().hash_length(32).to_state())
+    }
+
+    /// Adds bytes; all but a section's last call give a multiple of [`LEAF`].
+    pub(super) fn update(&mut self, bytes: &[u8]) {
+        let leaves: Vec<Checksum> = bytes.par_chunks(LEAF).map(checksum).collect();
+        leaves.iter().for_each(|leaf| {
+            self.0.update(leaf);
+        });
+    }
+
+    pub(super) fn finish(&self) -> Checksum {
+        let mut out = [0; 32];
+        out.copy_from_slice(self.0.finalize().as_bytes());
+        out
+    }
+}
+
+/// Writes a native file section by section; its head comes last.
+pub(super) struct NativeWriter {
+    staged: Staged,
+    sections: [Checksum; 5],
+    current: SectionChecksum,
+}
+
+impl NativeWriter {
+    /// Begins with room for the head of a key with `ic` inputs.
+    pub(super) fn new(mut staged: Staged, ic: u64) -> Result<NativeWriter> {
+        staged.write(&vec![0; head_len(ic) as usize])?;
+        Ok(NativeWriter { staged, sections: [[0; 32]; 5], current: SectionChecksum::new() })
+    }
+
+    /// Appends points of the current section; all but its last call give a multiple of [`LEAF`].
+    pub(super) fn append(&mut self, points: &[u8]) -> Result<()> {
+        let NativeWriter { staged, current, .. } = self;
+        let ((), written) = rayon::join(|| current.update(points), || staged.write(points));
+        written
+    }
+
+    /// Ends the current section.
+    pub(super) fn end_section(&mut self, query: Query) {
+        self.sections[query as usize] = self.current.finish();
+        self.current = SectionChecksum::new();
+    }
+
+    /// Writes the head, whose section checksums are filled in here, and gives the file its name.
+    pub(super) fn finish(mut self, mut header: Header) -> Result<()> {
+        header.sections = self.sections;
+        let file = self.staged.file();
+        file.seek(SeekFrom::Start(0))
+            .and_then(|_| file.write_all(&header.encode()))
+            .map_err(|e| Error::system("writing the head of a native parameter file", e))?;
+        self.staged.commit()
+    }
+}
