@@ -11,7 +11,7 @@ mod witness;
 
 pub use density::Densities;
 pub use generator::Expected;
-pub use matrices::{Matrices, Matrix};
+pub use matrices::{Distinct, Matrices, Matrix};
 pub use rows::{synthesize_rows, Row};
 pub use shape::Shape;
 pub use witness::Witness;

@@ -168,6 +168,19 @@ impl<T: Pod> RegionVec<T> {
         Ok(())
     }
 
+    /// Appends values, growing the mapping where they do not fit.
+    pub fn extend_from_slice(&mut self, values: &[T]) -> Result<()> {
+        let end = self.len.checked_add(values.len()).ok_or_else(|| out_of_memory(usize::MAX))?;
+        let bytes = end.checked_mul(size_of::<T>()).ok_or_else(|| out_of_memory(usize::MAX))?;
+        let mapped = self.region.len();
+        if bytes > mapped {
+            self.region.resize(bytes.max(mapped + mapped / 4))?;
+        }
+        self.region.as_mut_slice::<T>()[self.len..end].copy_from_slice(values);
+        self.len = end;
+        Ok(())
+    }
+
     /// The values.
     pub fn as_slice(&self) -> &[T] {
         &self.region.as_slice::<T>()[..self.len]
@@ -338,6 +351,8 @@ mod tests {
         v.shrink_to_fit().unwrap();
         assert!(v.as_slice().iter().copied().eq(0..100_000));
         assert_eq!(v.mapped(), Bytes(400_000_u64.div_ceil(4096) * 4096));
+        v.extend_from_slice(&[7; 3000]).unwrap();
+        assert_eq!((v.len(), v.as_slice()[99_999], v.as_slice()[102_999]), (103_000, 99_999, 7));
         let mut empty = RegionVec::<u64>::with_capacity(Class::Witness, Stage::Synthesis, 10).unwrap();
         empty.shrink_to_fit().unwrap();
         empty.push(1).unwrap();

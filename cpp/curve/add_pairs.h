@@ -1,0 +1,144 @@
+// Batched affine addition: many independent sums share one field inversion (Montgomery's trick).
+#pragma once
+
+#include "curve/group.h"
+
+namespace forebay {
+
+// One sum: out[out] = ±left[left >> 1] ± right[right >> 1]; the lowest bit of an operand negates it.
+struct Pair {
+    uint32_t left;
+    uint32_t right;
+    uint32_t out;
+};
+
+// `right` of a pair that only moves its left operand.
+constexpr uint32_t kNoOperand = UINT32_MAX;
+
+template <class G>
+struct Points {
+    const typename G::Affine* left;
+    const typename G::Affine* right;
+    typename G::Affine* out;
+};
+
+enum class PairKind : uint8_t { kAdd, kDouble, kInfinity, kLeft, kRight };
+
+// Per pair: its denominator, the product of those after it, and its kind.
+template <class G>
+struct PairScratch {
+    typename G::Field* denominators;
+    typename G::Field* products;
+    PairKind* kinds;
+
+    static constexpr size_t kBytesPerPair = 2 * sizeof(typename G::Field) + sizeof(PairKind);
+};
+
+namespace portable {
+
+constexpr size_t kPrefetchPairs = 8;
+
+template <class T>
+inline void prefetch(const T& value) {
+    const char* at = reinterpret_cast<const char*>(&value);
+    for (size_t offset = 0; offset < sizeof(T); offset += 64) __builtin_prefetch(at + offset);
+    __builtin_prefetch(at + sizeof(T) - 1);
+}
+
+template <class G>
+inline void prefetch_pair(const Points<G>& points, const Pair& pair) {
+    prefetch(points.left[pair.left >> 1]);
+    if (pair.right != kNoOperand) prefetch(points.right[pair.right >> 1]);
+}
+
+// Finds what kind of sum a pair is, and its denominator where it has one.
+template <class G>
+inline PairKind classify(const Points<G>& points, const Pair& pair, typename G::Field& denominator) {
+    if (pair.right == kNoOperand) return PairKind::kLeft;
+    const auto& a = points.left[pair.left >> 1];
+    const auto& b = points.right[pair.right >> 1];
+    if (is_infinity(a)) return PairKind::kRight;
+    if (is_infinity(b)) return PairKind::kLeft;
+    sub(denominator, b.x, a.x);
+    if (!is_zero(denominator)) return PairKind::kAdd;
+    typename G::Field ya, yb;
+    negate_if(ya, a.y, pair.left & 1);
+    negate_if(yb, b.y, pair.right & 1);
+    add(denominator, ya, yb);
+    return is_zero(denominator) ? PairKind::kInfinity : PairKind::kDouble;
+}
+
+template <class G>
+inline void move_operand(typename G::Affine& out, const typename G::Affine& from, bool negative) {
+    typename G::Affine value = from;
+    if (negative) negate_if(value.y, value.y, true);
+    out = value;
+}
+
+// The chord or tangent through a and b with the given inverse of its denominator.
+template <class G>
+inline void finish_sum(const Points<G>& points, const Pair& pair, bool tangent, const typename G::Field& inverted) {
+    typename G::Field ya, slope, x3, t;
+    const auto& a = points.left[pair.left >> 1];
+    const auto& b = points.right[pair.right >> 1];
+    negate_if(ya, a.y, pair.left & 1);
+    if (tangent) {
+        sqr(t, a.x);
+        mul_by_3(t, t);
+    } else if (pair.right & 1) {
+        add(t, b.y, ya);
+        negate_if(t, t, true);
+    } else {
+        sub(t, b.y, ya);
+    }
+    mul(slope, t, inverted);
+    sqr(x3, slope);
+    sub(x3, x3, a.x);
+    sub(x3, x3, b.x);
+    sub(t, a.x, x3);
+    mul(t, t, slope);
+    auto& out = points.out[pair.out];
+    sub(out.y, t, ya);
+    out.x = x3;
+}
+
+// Handles P + P, P − P and infinity among the operands. A pair's `out` may be any slot that no later pair reads.
+template <class G>
+void add_pairs(const Points<G>& points, const Pair* pairs, size_t count, const PairScratch<G>& scratch) {
+    typename G::Field running, inverted;
+    set_one(running);
+    for (size_t k = count; k-- > 0;) {
+        if (k >= kPrefetchPairs) prefetch_pair<G>(points, pairs[k - kPrefetchPairs]);
+        const PairKind kind = classify<G>(points, pairs[k], scratch.denominators[k]);
+        scratch.kinds[k] = kind;
+        if (kind <= PairKind::kDouble) {
+            scratch.products[k] = running;
+            mul(running, running, scratch.denominators[k]);
+        }
+    }
+    inverse(running, running);
+    for (size_t k = 0; k < count; k++) {
+        if (k + kPrefetchPairs < count) prefetch_pair<G>(points, pairs[k + kPrefetchPairs]);
+        const Pair& pair = pairs[k];
+        switch (scratch.kinds[k]) {
+            case PairKind::kAdd:
+            case PairKind::kDouble:
+                mul(inverted, running, scratch.products[k]);
+                mul(running, running, scratch.denominators[k]);
+                finish_sum<G>(points, pair, scratch.kinds[k] == PairKind::kDouble, inverted);
+                break;
+            case PairKind::kInfinity:
+                points.out[pair.out] = typename G::Affine{};
+                break;
+            case PairKind::kLeft:
+                move_operand<G>(points.out[pair.out], points.left[pair.left >> 1], pair.left & 1);
+                break;
+            case PairKind::kRight:
+                move_operand<G>(points.out[pair.out], points.right[pair.right >> 1], pair.right & 1);
+                break;
+        }
+    }
+}
+
+}  // namespace portable
+}  // namespace forebay

@@ -1,0 +1,77 @@
+// Sums of many runs of points at once, as trees of batched affine additions.
+#pragma once
+
+#include "kernels/table.h"
+#include "parallel/arena.h"
+
+namespace forebay {
+
+// Scratch of one lane, for at most `capacity` entries at a time. A run r is entries starts[r] to starts[r + 1],
+// and its sum is handed out under ids[r].
+template <class G>
+struct RunScratch {
+    uint32_t* entries;
+    uint32_t* ids;
+    uint32_t* starts;
+    Pair* pairs;
+    typename G::Affine* slots;
+    PairScratch<G> scratch;
+
+    RunScratch(Arena& arena, size_t capacity)
+        : entries(arena.take<uint32_t>(capacity)),
+          ids(arena.take<uint32_t>(capacity)),
+          starts(arena.take<uint32_t>(capacity + 1)),
+          pairs(arena.take<Pair>(capacity)),
+          slots(arena.take<typename G::Affine>(capacity)),
+          scratch{arena.take<typename G::Field>(capacity), arena.take<typename G::Field>(capacity),
+                  arena.take<PairKind>(capacity)} {}
+};
+
+// How many entries fit a lane's share of the second-level cache.
+template <class G>
+constexpr size_t chunk_entries();
+template <>
+constexpr size_t chunk_entries<G1>() {
+    return 4096;
+}
+template <>
+constexpr size_t chunk_entries<G2>() {
+    return 2048;
+}
+
+// Sums `runs` runs of entries (point << 1 | negative) and calls emit(id, sum). Destroys ids and starts.
+template <class G, class Emit>
+void sum_runs(const typename G::Affine* points, const uint32_t* entries, size_t runs, const RunScratch<G>& lane,
+              const Emit& emit) {
+    const typename G::Affine* source = points;
+    bool first_round = true;
+    while (runs > 0) {
+        const auto operand = [&](uint32_t k) { return first_round ? entries[k] : k << 1; };
+        size_t pairs = 0, kept = 0;
+        uint32_t out = 0, begin = lane.starts[0];
+        for (size_t run = 0; run < runs; run++) {
+            const uint32_t end = lane.starts[run + 1];
+            if (end - begin == 1) {
+                typename G::Affine sum = source[operand(begin) >> 1];
+                if (operand(begin) & 1) negate_if(sum.y, sum.y, true);
+                emit(lane.ids[run], sum);
+                begin = end;
+                continue;
+            }
+            lane.ids[kept] = lane.ids[run];
+            lane.starts[kept++] = out;
+            for (; begin + 1 < end; begin += 2) {
+                lane.pairs[pairs++] = {operand(begin), operand(begin + 1), out++};
+            }
+            if (begin < end) lane.pairs[pairs++] = {operand(begin), kNoOperand, out++};
+            begin = end;
+        }
+        lane.starts[kept] = out;
+        add_pairs(Points<G>{source, source, lane.slots}, lane.pairs, pairs, lane.scratch);
+        source = lane.slots;
+        first_round = false;
+        runs = kept;
+    }
+}
+
+}  // namespace forebay
