@@ -21,10 +21,19 @@ pub(super) unsafe fn guarded(error_out: *mut *mut forebay_error, body: impl FnOn
     match caught(body).and_then(|result| result) {
         Ok(()) => FOREBAY_OK,
         Err(error) => {
+            log(&error);
             set_if(&place, caught(|| error::hand_out(&error)).unwrap_or(std::ptr::null_mut()));
             error::number(error.code())
         }
     }
+}
+
+/// Hosts may pass no place for the error; the log has it all the same.
+fn log(error: &Error) {
+    let _ = caught(|| match error.code() {
+        Code::Internal => tracing::error!("a call through the C ABI failed: {error}"),
+        _ => tracing::debug!("a call through the C ABI failed: {error}"),
+    });
 }
 
 /// Runs the body of an export that has no error to give; a panic gives `otherwise`.
