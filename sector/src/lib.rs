@@ -15,6 +15,7 @@ mod seal;
 mod statement;
 mod vanilla;
 
+pub use prost::Message;
 pub use recipe::{Recipe, SealType, WindowType};
 pub use request::{Kind, Request};
 

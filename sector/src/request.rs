@@ -35,36 +35,51 @@ impl Kind {
     }
 }
 
-/// The fields of `cuzk.v1.SubmitProofRequest` that describe the proof; those a kind does not use are empty.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// The message `cuzk.v1.SubmitProofRequest`; fields that a kind does not use are empty. The bytes of
+/// [`Request::encode_to_vec`](prost::Message::encode_to_vec) are what a miner sends.
+#[derive(Clone, PartialEq, Eq, prost::Message, Serialize, Deserialize)]
 pub struct Request {
     /// `request_id`.
+    #[prost(string, tag = "1")]
     pub request_id: String,
     /// `proof_kind`, by number.
+    #[prost(int32, tag = "2")]
     pub proof_kind: i32,
     /// `sector_size` in bytes.
+    #[prost(uint64, tag = "3")]
     pub sector_size: u64,
     /// `registered_proof`, by number.
+    #[prost(uint64, tag = "4")]
     pub registered_proof: u64,
     /// `priority`, by number.
+    #[prost(int32, tag = "5")]
     pub priority: i32,
     /// `vanilla_proof`.
+    #[prost(bytes = "vec", tag = "10")]
     pub vanilla_proof: Vec<u8>,
     /// `vanilla_proofs`.
+    #[prost(bytes = "vec", repeated, tag = "11")]
     pub vanilla_proofs: Vec<Vec<u8>>,
     /// `sector_number`.
+    #[prost(uint64, tag = "20")]
     pub sector_number: u64,
     /// `miner_id`.
+    #[prost(uint64, tag = "21")]
     pub miner_id: u64,
     /// `randomness`.
+    #[prost(bytes = "vec", tag = "22")]
     pub randomness: Vec<u8>,
     /// `partition_index`.
+    #[prost(uint32, tag = "23")]
     pub partition_index: u32,
     /// `comm_r_old`.
+    #[prost(bytes = "vec", tag = "30")]
     pub comm_r_old: Vec<u8>,
     /// `comm_r_new`.
+    #[prost(bytes = "vec", tag = "31")]
     pub comm_r_new: Vec<u8>,
     /// `comm_d_new`.
+    #[prost(bytes = "vec", tag = "32")]
     pub comm_d_new: Vec<u8>,
 }
 

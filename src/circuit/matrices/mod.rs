@@ -9,6 +9,8 @@ mod evaluate;
 mod file;
 mod pattern;
 mod sequence;
+#[cfg(test)]
+mod tests;
 mod varint;
 
 use std::path::Path;

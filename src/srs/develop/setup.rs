@@ -24,8 +24,8 @@ use crate::srs::sidecar::{DevelopmentMark, Stamp, Verdict};
 use crate::srs::staged::Staged;
 use crate::srs::work::{Phase, Query, Work};
 
-/// Bytes of points computed in one call of the arithmetic, which builds its table once a call.
-const BATCH: usize = 96 << 20;
+/// Bytes of points computed in one call of the arithmetic: its tables, built once a call, cost a few percent.
+const BATCH: usize = 8 * LEAF;
 /// Powers of τ that one task computes.
 const TASK: usize = 4096;
 
@@ -57,7 +57,7 @@ pub struct Developed {
 /// mark that they are insecure. `circuit` gives the blank circuit; it is called twice. The same circuit and toxic
 /// waste give the same bytes as bellperson's generator.
 ///
-/// Refuses to replace files that have no such mark. Memory: 96 bytes a variable and about 200 MB.
+/// Refuses to replace files that have no such mark. Memory: 96 bytes a variable and about 64 MB.
 pub fn develop<C, F>(target: &Target, circuit: F, toxic: &ToxicWaste, work: &Work) -> Result<Developed>
 where
     C: Circuit<Scalar>,
