@@ -6,6 +6,7 @@
 
 mod blank;
 mod decode;
+mod develop;
 mod guard;
 mod paths;
 mod porep;
@@ -26,6 +27,7 @@ use std::sync::Arc;
 
 pub use blank::{parameter_stem, with_blank_circuit, CircuitVisitor};
 pub use decode::prover_id;
+pub use develop::develop_parameters;
 pub use request::request_from_c1;
 pub use verify::verify;
 
