@@ -155,7 +155,7 @@ fn chunks_and_far_columns() {
 /// Rows of every width: more than 2^16 patterns.
 #[test]
 fn more_patterns_than_sixteen_bits_number() {
-    let circuit = RandomCircuit { seed: 5, inputs: 1, aux: 135_000, boolean_percent: 35, values: true };
+    let circuit = RandomCircuit { seed: 5, inputs: 1, aux: 110_000, boolean_percent: 30, values: true };
     let matrices = Matrices::compile("test", circuit.blank()).unwrap();
     assert_eq!(matrices.sequence.chunks.iter().map(|chunk| chunk.width).max(), Some(4));
     check_evaluation(&matrices, &generate(circuit), &Recorder::of(circuit).unwrap());
