@@ -141,14 +141,8 @@ fn evaluate_chunk(
     let (numbers, far) = decoder.decode(chunk, out.len(), frame, sides)?;
     let reader = Reader { dictionary: &matrices.dictionary, tables: &matrices.tables, values: w.values() };
     match numbers {
-        Numbers::Two(numbers) => {
-            let numbers = numbers.iter().map(|number| usize::from(u16::from_le_bytes(*number)));
-            reader.rows(what, chunk, far, numbers, out);
-        }
-        Numbers::Four(numbers) => {
-            let numbers = numbers.iter().map(|number| u32::from_le_bytes(*number) as usize);
-            reader.rows(what, chunk, far, numbers, out);
-        }
+        Numbers::Two(numbers) => reader.rows(what, chunk, far, numbers, out),
+        Numbers::Four(numbers) => reader.rows(what, chunk, far, numbers, out),
     }
     Ok(())
 }

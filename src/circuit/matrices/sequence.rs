@@ -113,12 +113,12 @@ impl Walk {
         match numbers {
             Numbers::Two(numbers) => {
                 for number in numbers {
-                    self.row(demands.get(usize::from(u16::from_le_bytes(*number))), &mut lists)?;
+                    self.row(demands.get(number), &mut lists)?;
                 }
             }
             Numbers::Four(numbers) => {
                 for number in numbers {
-                    self.row(demands.get(u32::from_le_bytes(*number) as usize), &mut lists)?;
+                    self.row(demands.get(number), &mut lists)?;
                 }
             }
         }
@@ -135,11 +135,11 @@ impl Walk {
         if demand.back_aux > self.aux || demand.back_inputs > self.inputs {
             return Err(damaged("a row reaches back before the first variable"));
         }
-        for side in 0..2 {
+        for (side, list) in lists.iter_mut().enumerate() {
             self.nonzeros[side] += demand.nonzeros[side];
             let (aux, inputs) = demand.far[side];
-            take_below(&mut lists[side].0, aux, self.aux)?;
-            take_below(&mut lists[side].1, inputs, self.inputs)?;
+            take_below(&mut list.0, aux, self.aux)?;
+            take_below(&mut list.1, inputs, self.inputs)?;
         }
         Ok(())
     }
