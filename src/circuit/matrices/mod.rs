@@ -9,6 +9,7 @@ mod evaluate;
 mod file;
 #[cfg(test)]
 mod file_tests;
+mod interner;
 mod pattern;
 mod sequence;
 #[cfg(test)]
