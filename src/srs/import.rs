@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use super::header::Header;
-use super::native::NativeWriter;
 use super::params::{Examine, Examined, Origin};
 use super::sidecar::{Stamp, Verdict};
 use super::staged::Staged;
@@ -13,8 +12,7 @@ use crate::kind::CircuitId;
 
 /// Reads `.params` once, checking and converting as it goes, and writes the native file.
 pub(super) fn import(examine: &Examine, circuit: CircuitId, staged: Staged, work: &Work) -> Result<Examined> {
-    let sink = NativeWriter::new(staged, examine.ic()?)?;
-    let (examined, sink) = examine.import(sink, work)?;
+    let (examined, sink) = examine.import(staged, work)?;
     sink.finish(Header {
         circuit: circuit.to_string(),
         development: examined.origin == Origin::Development,
@@ -29,5 +27,6 @@ pub(super) fn import(examine: &Examine, circuit: CircuitId, staged: Staged, work
 /// Remembers that the checksums of a native file match.
 pub(super) fn remember_verified(native: &Path, source: &[u8; 64]) -> Result<()> {
     let folder = native.parent().unwrap_or(Path::new("."));
-    Verdict::new(Stamp::settled(native)?, source, true).remember(native, folder)
+    Verdict::new(Stamp::settled(native)?, source, true).remember(native, folder);
+    Ok(())
 }

@@ -79,13 +79,19 @@ impl Verdict {
         unhex(&self.digest)
     }
 
-    /// Keeps the verdict beside the file, or in `fallback` where its folder cannot be written.
-    pub(super) fn remember(&self, path: &Path, fallback: &Path) -> Result<()> {
-        let json = serde_json::to_vec(self)
-            .map_err(|e| crate::Error::internal(format!("encoding a verdict: {e}")))?;
-        let [beside, elsewhere] = verdict_paths(path, fallback)?;
-        write_small(&beside, &json, &Cancel::new())
-            .or_else(|_| write_small(&elsewhere, &json, &Cancel::new()))
+    /// Keeps the verdict beside the file, or in `fallback` where its folder cannot be written. Where neither can,
+    /// that is logged, and the check is repeated next time.
+    pub(super) fn remember(&self, path: &Path, fallback: &Path) {
+        let kept = serde_json::to_vec(self)
+            .map_err(|e| crate::Error::internal(format!("encoding a verdict: {e}")))
+            .and_then(|json| {
+                let [beside, elsewhere] = verdict_paths(path, fallback)?;
+                write_small(&beside, &json, &Cancel::new())
+                    .or_else(|_| write_small(&elsewhere, &json, &Cancel::new()))
+            });
+        if let Err(error) = kept {
+            tracing::warn!(file = %path.display(), %error, "the check of a parameter file could not be remembered");
+        }
     }
 
     /// The verdict that was kept, if the file is still the one it was about.
@@ -184,7 +190,7 @@ mod tests {
         fs::write(&path, b"contents").unwrap();
         assert_eq!(Verdict::recall(&path, &cache), None);
         let verdict = Verdict::new(Stamp::settled(&path).unwrap(), &[7; 64], true);
-        verdict.remember(&path, &cache).unwrap();
+        verdict.remember(&path, &cache);
         assert_eq!(Verdict::recall(&path, &cache).unwrap().digest(), Some([7; 64]));
         fs::write(&path, b"contentt").unwrap();
         assert_eq!(Verdict::recall(&path, &cache), None);
@@ -196,7 +202,7 @@ mod tests {
         let path = dir.path().join("x");
         fs::write(&path, b"contents").unwrap();
         let verdict = Verdict::new(Stamp::settled(&path).unwrap(), &[7; 64], true);
-        verdict.remember(&path, dir.path()).unwrap();
+        verdict.remember(&path, dir.path());
         let kept = dir.path().join("x.checked");
         for garbage in [&b""[..], b"{}", b"[1]", b"\xff\xff"] {
             fs::write(&kept, garbage).unwrap();
@@ -213,7 +219,7 @@ mod tests {
         fs::create_dir(dir.path().join("x.checked")).unwrap();
         let cache = dir.path().join("cache");
         let verdict = Verdict::new(Stamp::settled(&path).unwrap(), &[9; 64], false);
-        verdict.remember(&path, &cache).unwrap();
+        verdict.remember(&path, &cache);
         assert_eq!(Verdict::recall(&path, &cache), Some(verdict));
     }
 

@@ -120,7 +120,8 @@ fn publish(
     vk.commit()?;
     params.commit()?;
     // The points were computed here, so there is nothing left to check of them.
-    Verdict::new(Stamp::settled(&path)?, &digest, true).remember(&path, target.folder)
+    Verdict::new(Stamp::settled(&path)?, &digest, true).remember(&path, target.folder);
+    Ok(())
 }
 
 fn require_replaceable(params: &Path, vk: &Path) -> Result<()> {
