@@ -1,12 +1,13 @@
 //! From a `.params` file to its native form.
 
+use std::fs::File;
 use std::path::Path;
 
 use super::header::Header;
 use super::params::{Examine, Examined, Origin};
 use super::sidecar::{Stamp, Verdict};
 use super::staged::Staged;
-use super::work::Work;
+use super::work::{system, Work};
 use crate::error::Result;
 use crate::kind::CircuitId;
 
@@ -27,6 +28,7 @@ pub(super) fn import(examine: &Examine, circuit: CircuitId, staged: Staged, work
 /// Remembers that the checksums of a native file match.
 pub(super) fn remember_verified(native: &Path, source: &[u8; 64]) -> Result<()> {
     let folder = native.parent().unwrap_or(Path::new("."));
-    Verdict::new(Stamp::settled(native)?, source, true).remember(native, folder);
+    let file = File::open(native).map_err(system("opening", native))?;
+    Verdict::new(Stamp::settled(&file, native)?, source, true).remember(native, folder);
     Ok(())
 }

@@ -94,19 +94,22 @@ impl Examine<'_> {
             }
             _ => system("opening", self.path)(e),
         })?;
-        let layout = Layout::read(&file, self.path)?;
-        if let Some(expected) = &self.expected {
-            layout.counts.require(self.path, expected)?;
-        }
         let mark = DevelopmentMark::read(self.path)?;
         let listed = official::listed(self.path);
         if mark.is_some() && listed.is_none() && !self.allow_development {
             return Err(refuse_development(self.path));
         }
         let points_needed = mark.is_some() || listed.is_none();
-        let remembered = Verdict::recall(self.path, self.fallback)
+        let mut stamp = Stamp::of(&file, self.path)?;
+        let remembered = Verdict::recall_of(&stamp, self.path, self.fallback)
             .filter(|verdict| !self.again && (verdict.points_checked || !points_needed));
-        let stamp = if remembered.is_some() { Stamp::of(self.path) } else { Stamp::settled(self.path) }?;
+        if remembered.is_none() {
+            stamp = Stamp::settled(&file, self.path)?;
+        }
+        let layout = Layout::read(&file, self.path)?;
+        if let Some(expected) = &self.expected {
+            layout.counts.require(self.path, expected)?;
+        }
         Ok(Opened { file, layout, mark, listed, points_needed, remembered, stamp })
     }
 
