@@ -25,24 +25,35 @@ pub trait CircuitVisitor {
     fn visit<C, F>(self, blank: F) -> Result<Self::Output>
     where
         C: Circuit<Scalar> + Send,
-        F: Fn() -> Result<C>;
+        F: Fn() -> C;
 }
 
 /// Hands the circuit of `id` without values to `visitor`.
 pub fn with_blank_circuit<V: CircuitVisitor>(id: CircuitId, visitor: V) -> Result<V::Output> {
-    with_tree!(id.sector_size, Tree => match id.kind {
-        ProofKind::PorepC2 => visitor.visit(|| {
+    with_tree!(id.sector_size, Tree => blank::<Tree, V>(id, visitor))
+}
+
+fn blank<Tree: SectorTree, V: CircuitVisitor>(id: CircuitId, visitor: V) -> Result<V::Output> {
+    match id.kind {
+        ProofKind::PorepC2 => {
             let params = porep_params::<Tree>(id.sector_size)?;
-            Ok(<Porep<Tree> as CompoundProof<StackedDrg<Tree, DefaultPieceHasher>, _>>::blank_circuit(&params))
-        }),
-        ProofKind::SnapUpdate => visitor.visit(|| {
-            Ok(EmptySectorUpdateCircuit::<Tree>::blank(PublicParams::from_sector_size(id.sector_size)))
-        }),
-        ProofKind::WindowPost | ProofKind::WinningPost => visitor.visit(|| {
+            visitor.visit(|| {
+                <Porep<Tree> as CompoundProof<StackedDrg<Tree, DefaultPieceHasher>, _>>::blank_circuit(
+                    &params,
+                )
+            })
+        }
+        ProofKind::SnapUpdate => {
+            let params = PublicParams::from_sector_size(id.sector_size);
+            visitor.visit(|| EmptySectorUpdateCircuit::<Tree>::blank(params.clone()))
+        }
+        ProofKind::WindowPost | ProofKind::WinningPost => {
             let params = post_params::<Tree>(id)?;
-            Ok(<FallbackPoStCompound<Tree> as CompoundProof<FallbackPoSt<Tree>, _>>::blank_circuit(&params))
-        }),
-    })
+            visitor.visit(|| {
+                <FallbackPoStCompound<Tree> as CompoundProof<FallbackPoSt<Tree>, _>>::blank_circuit(&params)
+            })
+        }
+    }
 }
 
 /// The name, without extension, of the circuit's parameter files as Filecoin's crates look for them:

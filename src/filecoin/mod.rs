@@ -5,6 +5,7 @@
 //! field element that Filecoin's circuit code relies on is checked here, before it is relied on.
 
 mod blank;
+mod catalog;
 mod decode;
 mod guard;
 mod paths;
@@ -21,10 +22,13 @@ mod winning;
 
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
 pub use blank::{parameter_stem, with_blank_circuit, CircuitVisitor};
+pub use catalog::{develop, FilecoinCatalog};
 pub use decode::prover_id;
 pub use request::request_from_c1;
 pub use verify::verify;

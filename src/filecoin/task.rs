@@ -5,7 +5,7 @@ use blstrs::Scalar;
 
 use super::guard::guarded;
 use crate::cancel::Cancel;
-use crate::circuit::{Expected, Witness};
+use crate::circuit::{first_violation, Expected, Witness};
 use crate::error::{Code, Error, Result};
 use crate::kind::{CircuitId, ProofKind};
 use crate::prove::{Proof, ProofTask};
@@ -85,6 +85,9 @@ impl<S: Statement> ProofTask for Task<S> {
 
     fn diagnose(&self, partition: usize) -> Result<Option<String>> {
         self.guarded("diagnosis", partition, || {
+            if let Some(violation) = first_violation(self.statement.circuit(partition)?)? {
+                return Ok(Some(violation.to_string()));
+            }
             let expected = self.statement.public_inputs(partition)?;
             let circuit = self.statement.circuit(partition)?;
             let witness = Witness::generate(circuit, Expected::default(), &Cancel::new())?;
