@@ -4,10 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use bellpepper_core::Circuit;
-use blstrs::Scalar;
-
-use super::blank::{parameter_stem, with_blank_circuit, CircuitVisitor};
+use super::blank::{blank_circuit, parameter_stem};
 use crate::cancel::Cancel;
 use crate::circuit::{footprint, Matrices, Shape};
 use crate::error::{Error, Result};
@@ -38,7 +35,10 @@ impl<A: Arithmetic> FilecoinCatalog<A> {
 
     /// The circuit's compiled matrices, from the cache or compiled now.
     pub fn matrices(&self, id: CircuitId) -> Result<Matrices> {
-        with_blank_circuit(id, LoadOrCompile { path: self.matrix_path(id)?, tag: id.to_string() })
+        let folder = &self.store.config().cache_dir;
+        std::fs::create_dir_all(folder)
+            .map_err(|error| Error::system(format!("creating {}", folder.display()), error))?;
+        Matrices::load_or_compile(&self.matrix_path(id)?, &id.to_string(), || Ok(blank_circuit(id)?()))
     }
 
     /// Corrects the projection by what was measured: how many wide values a witness had. Kept with the
@@ -122,49 +122,10 @@ fn projected_wide(kind: ProofKind, shape: &Shape) -> u64 {
     }
 }
 
-struct LoadOrCompile {
-    path: PathBuf,
-    tag: String,
-}
-
-impl CircuitVisitor for LoadOrCompile {
-    type Output = Matrices;
-
-    fn visit<C, F>(self, blank: F) -> Result<Matrices>
-    where
-        C: Circuit<Scalar> + Send,
-        F: Fn() -> C,
-    {
-        if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder)
-                .map_err(|error| Error::system(format!("creating {}", folder.display()), error))?;
-        }
-        Matrices::load_or_compile(&self.path, &self.tag, || Ok(blank()))
-    }
-}
-
 /// Makes a development key for the circuit and writes its `.params` and `.vk` files to `folder`, under the
 /// names that Filecoin's crates look for. Such a key is insecure.
 pub fn develop(id: CircuitId, folder: &Path, toxic: &ToxicWaste, work: &Work) -> Result<Developed> {
     let stem = parameter_stem(id)?;
     let target = Target { folder, stem: &stem, circuit: id };
-    with_blank_circuit(id, Develop { target, toxic, work })
-}
-
-struct Develop<'a> {
-    target: Target<'a>,
-    toxic: &'a ToxicWaste,
-    work: &'a Work<'a>,
-}
-
-impl CircuitVisitor for Develop<'_> {
-    type Output = Developed;
-
-    fn visit<C, F>(self, blank: F) -> Result<Developed>
-    where
-        C: Circuit<Scalar> + Send,
-        F: Fn() -> C,
-    {
-        crate::srs::develop::develop(&self.target, blank, self.toxic, self.work)
-    }
+    crate::srs::develop::develop(&target, blank_circuit(id)?, toxic, work)
 }

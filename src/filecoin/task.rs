@@ -3,6 +3,7 @@
 use bellpepper_core::Circuit;
 use blstrs::Scalar;
 
+use super::any::AnyCircuit;
 use super::guard::guarded;
 use crate::cancel::Cancel;
 use crate::circuit::{first_violation, Expected, Witness};
@@ -14,7 +15,7 @@ use crate::units::Bytes;
 /// What one request states, and the vanilla proofs that show it.
 pub(super) trait Statement: Send + Sync {
     /// The circuit of one partition.
-    type Circuit: Circuit<Scalar>;
+    type Circuit: Circuit<Scalar> + Send + 'static;
 
     /// How many partitions there are.
     fn partitions(&self) -> usize;
@@ -85,7 +86,8 @@ impl<S: Statement> ProofTask for Task<S> {
 
     fn diagnose(&self, partition: usize) -> Result<Option<String>> {
         self.guarded("diagnosis", partition, || {
-            if let Some(violation) = first_violation(self.statement.circuit(partition)?)? {
+            let circuit = AnyCircuit::new(self.statement.circuit(partition)?);
+            if let Some(violation) = first_violation(circuit)? {
                 return Ok(Some(violation.to_string()));
             }
             let expected = self.statement.public_inputs(partition)?;

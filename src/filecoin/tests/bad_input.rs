@@ -133,7 +133,7 @@ fn the_c1_output_must_fit_the_statement() {
     c1_refused("seed", |c1| c1["seed"] = bytes(0));
     c1_refused("replica id", |c1| c1["ticket"][0] = json!((c1["ticket"][0].as_u64().unwrap() + 1) % 256));
     c1_refused("replica id", |c1| c1["replica_id"] = bytes(255));
-    c1_refused("asks for another", |c1| {
+    c1_refused("ask for another", |c1| {
         c1["seed"][0] = json!((c1["seed"][0].as_u64().unwrap() + 1) % 256);
     });
     c1_refused("do not give comm_r", |c1| c1["comm_r"] = bytes(1));
@@ -156,7 +156,7 @@ fn vanilla_proofs_of_porep_must_have_their_structure() {
         let extra = challenges(c1)[0].clone();
         challenges(c1).push(extra);
     });
-    c1_refused("asks for another", |c1| challenges(c1).swap(0, 1));
+    c1_refused("ask for another", |c1| challenges(c1).swap(0, 1));
     c1_refused("1 labelling proofs", |c1| {
         challenges(c1)[0]["labeling_proofs"].as_array_mut().unwrap().pop();
     });

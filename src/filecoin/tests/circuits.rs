@@ -1,16 +1,14 @@
 //! Circuits: satisfied by real vanilla proofs, and of the measured sizes.
 
-use bellpepper_core::Circuit;
-use blstrs::Scalar;
 use forebay_sector::{Kind, Recipe, SealType, WindowType};
 use storage_proofs_core::parameter_cache::PARAMETERS;
 
 use crate::cancel::Cancel;
-use crate::circuit::{synthesize_rows, Shape, Witness};
-use crate::error::{Code, Result};
+use crate::circuit::{synthesize_rows, Witness};
+use crate::error::Code;
 use crate::filecoin::catalog::FilecoinCatalog;
 use crate::filecoin::testing::{default_request, request, sector};
-use crate::filecoin::{decode, parameter_stem, with_blank_circuit, CircuitVisitor};
+use crate::filecoin::{blank_circuit, decode, parameter_stem};
 use crate::kind::{CircuitId, ProofKind};
 use crate::prove::{Catalog, ProofTask};
 use crate::srs::{Store, StoreConfig};
@@ -82,20 +80,6 @@ fn a_cancelled_synthesis_stops() {
     assert_eq!(task.assemble(&[]).unwrap_err().code(), Code::Internal);
 }
 
-struct Sizes;
-
-impl CircuitVisitor for Sizes {
-    type Output = Shape;
-
-    fn visit<C, F>(self, blank: F) -> Result<Shape>
-    where
-        C: Circuit<Scalar> + Send,
-        F: Fn() -> C,
-    {
-        synthesize_rows(blank(), |_| Ok(()))
-    }
-}
-
 #[test]
 fn blank_circuits_have_the_measured_sizes() {
     for (id, inputs, aux, constraints) in [
@@ -105,7 +89,8 @@ fn blank_circuits_have_the_measured_sizes() {
         ("wpost-2k", 23, 22_128, 21_866),
         ("winning-32g", 133, 375_210, 370_590),
     ] {
-        let shape = with_blank_circuit(id.parse().unwrap(), Sizes).unwrap();
+        let blank = blank_circuit(id.parse().unwrap()).unwrap();
+        let shape = synthesize_rows(blank(), |_| Ok(())).unwrap();
         assert_eq!((shape.inputs, shape.aux, shape.constraints), (inputs, aux, constraints), "{id}");
     }
 }
