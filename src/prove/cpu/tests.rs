@@ -1,6 +1,8 @@
 //! Properties of the core against blstrs.
+mod bitmap;
 mod fixed_base;
 mod msm;
+mod transform;
 
 use std::sync::Arc;
 
