@@ -1,14 +1,19 @@
 //! Circuits as the prover sees them: their shape, a partition's compact witness, and the compact
 //! constraint matrices. Generic over every `bellpepper_core::Circuit<blstrs::Scalar>`.
 
+mod check;
 mod density;
+pub mod footprint;
 mod generator;
 mod matrices;
 mod rows;
 mod scalar;
 mod shape;
+#[doc(hidden)]
+pub mod testing;
 mod witness;
 
+pub use check::{first_violation, Violation};
 pub use density::Densities;
 pub use generator::Expected;
 pub use matrices::{Distinct, Matrices, Matrix};

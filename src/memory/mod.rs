@@ -1,8 +1,12 @@
 //! Bytes: what is promised (the ledger), what is real (regions and the process), what is left (the probe).
 //! This room knows nothing of circuits.
 
+pub mod ledger;
+pub mod probe;
 pub mod region;
 
+pub use ledger::{ClaimId, Demand, Ledger, Refusal};
+pub use probe::{Available, Probe, Resident};
 pub use region::{FileMap, Pod, Region, RegionVec};
 pub use usage::{Class, Stage};
 

@@ -1,1 +1,18 @@
-//! Room `schedule`.
+//! The scheduler: a pure state machine. It knows bytes, kinds, priorities and deadlines; it knows no
+//! threads, no clock and no circuits. Whoever drives it (the engine with real events, the simulator with
+//! virtual ones) tells it what happened and carries out what it decides.
+
+mod admit;
+mod contract;
+mod headroom;
+mod job;
+mod residency;
+mod scheduler;
+mod slots;
+#[cfg(test)]
+mod tests;
+
+pub use contract::{Action, Costs, Event, JobId, Outcome, Settings, SlotCost, SlotKind, Submission};
+pub use residency::CircuitView;
+pub use scheduler::{Counts, Scheduler};
+pub use slots::SlotView;

@@ -16,6 +16,8 @@ mod points;
 mod sidecar;
 mod staged;
 mod store;
+#[cfg(test)]
+mod tests;
 mod work;
 
 pub use arithmetic::Arithmetic;

@@ -20,7 +20,8 @@ const CLOCK_TICK: Duration = Duration::from_millis(20);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Stamp {
     length: u64,
-    modified_ns: i128,
+    modified_s: i64,
+    modified_ns: i64,
     inode: u64,
 }
 
@@ -28,8 +29,12 @@ impl Stamp {
     /// The file as it is now.
     pub(super) fn of(path: &Path) -> Result<Stamp> {
         let meta = fs::metadata(path).map_err(system("reading the metadata of", path))?;
-        let modified_ns = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
-        Ok(Stamp { length: meta.len(), modified_ns, inode: meta.ino() })
+        Ok(Stamp {
+            length: meta.len(),
+            modified_s: meta.mtime(),
+            modified_ns: meta.mtime_nsec(),
+            inode: meta.ino(),
+        })
     }
 
     /// The file as it is now, once any later write is sure to change its modification time.

@@ -1,0 +1,301 @@
+//! The engine's configuration: TOML, parsed once, at open.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::toml_reader::{invalid, Section};
+use crate::error::{Code, Error, Result};
+use crate::kind::ProofKind;
+use crate::units::Bytes;
+
+/// Which prover runs the heavy step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BackendChoice {
+    /// This library's own core on the processor.
+    Cpu,
+    /// A GPU; an error where this build or machine has none.
+    Gpu,
+    /// A GPU where there is one, else the processor.
+    #[default]
+    Auto,
+}
+
+/// Everything that can be configured. [`Config::example`] documents every key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// `memory.limit`: bytes that this library may hold; `None`: what machine and control group leave.
+    pub memory_limit: Option<Bytes>,
+    /// `threads`: size of the one thread pool.
+    pub threads: usize,
+    /// `synthesis_workers`: partitions synthesised at once, one thread each.
+    pub synthesis_workers: usize,
+    /// `backend`: `cpu`, `gpu` or `auto`.
+    pub backend: BackendChoice,
+    /// `kinds`: the proof kinds that are accepted.
+    pub kinds: Vec<ProofKind>,
+    /// `keep_results`: finished jobs whose results are kept.
+    pub keep_results: usize,
+    /// `allow_development_parameters`: whether parameters made by an insecure local setup are accepted.
+    pub allow_development_parameters: bool,
+    /// `log`: filter of the log lines, such as `info` or `forebay=debug`.
+    pub log: String,
+    /// `intake.max_requests`: unfinished requests of one kind; the next is answered with `busy`.
+    pub intake_max_requests: usize,
+    /// `intake.max_bytes`: bytes that unfinished decoded requests may hold together.
+    pub intake_max_bytes: Bytes,
+    /// `parameters.directories`: where `.params` and `.vk` files are looked for, in order.
+    pub parameter_directories: Vec<PathBuf>,
+    /// `cache.directory`: where native parameters and compiled matrices are kept.
+    pub cache_directory: PathBuf,
+    /// `timeouts.KIND`: longest time from acceptance to answer; a kind without one has no limit.
+    pub timeouts: BTreeMap<ProofKind, Duration>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+        Config {
+            memory_limit: None,
+            threads,
+            synthesis_workers: threads.div_ceil(4),
+            backend: BackendChoice::Auto,
+            kinds: ProofKind::ALL.to_vec(),
+            keep_results: 1024,
+            allow_development_parameters: false,
+            log: "info".into(),
+            intake_max_requests: 256,
+            intake_max_bytes: Bytes::gib(1),
+            parameter_directories: vec![default_parameter_directory()],
+            cache_directory: default_cache_directory(),
+            timeouts: BTreeMap::new(),
+        }
+    }
+}
+
+fn default_parameter_directory() -> PathBuf {
+    std::env::var_os("FIL_PROOFS_PARAMETER_CACHE")
+        .filter(|dir| !dir.is_empty())
+        .map_or_else(|| PathBuf::from("/var/tmp/filecoin-proof-parameters"), PathBuf::from)
+}
+
+fn default_cache_directory() -> PathBuf {
+    let set = |name: &str| std::env::var_os(name).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+    set("XDG_CACHE_HOME")
+        .or_else(|| set("HOME").map(|home| home.join(".cache")))
+        .unwrap_or_else(|| PathBuf::from("/var/tmp"))
+        .join("forebay")
+}
+
+const EXAMPLE: &str = r#"# Threads of the one pool that all heavy work runs on. Default: the processors.
+threads = 2
+# Partitions synthesised at once, one thread each. Default: a quarter of the processors.
+synthesis_workers = 1
+# "cpu", "gpu" or "auto" (a GPU where there is one).
+backend = "auto"
+# Proof kinds that are accepted. Default: all four.
+kinds = ["winning_post", "window_post", "porep_c2", "snap_update"]
+# Finished jobs whose results are kept for later waits and repeated requests.
+keep_results = 1024
+# Accept parameters made by `forebay params dev`. Never on a real network: such proofs can be forged.
+allow_development_parameters = false
+# Filter of the log lines.
+log = "info"
+
+[memory]
+# Bytes this library may hold. Default: what the machine or its control group leaves, less a margin.
+limit = "8GiB"
+
+[intake]
+# Unfinished requests of one kind; the next is answered with `busy`.
+max_requests = 256
+# Bytes that unfinished decoded requests may hold together.
+max_bytes = "1GiB"
+
+[parameters]
+# Folders with Filecoin's .params and .vk files. Default: $FIL_PROOFS_PARAMETER_CACHE, else
+# /var/tmp/filecoin-proof-parameters.
+directories = ["/var/tmp/filecoin-proof-parameters"]
+
+[cache]
+# Folder for native parameters and compiled matrices. Default: ${XDG_CACHE_HOME:-~/.cache}/forebay.
+directory = "/var/cache/forebay"
+
+[timeouts]
+# Seconds from acceptance to answer, by kind; 0 or absent: no limit.
+winning_post = 0
+window_post = 0
+porep_c2 = 0
+snap_update = 0
+"#;
+
+impl Config {
+    /// A configuration file with every key, its meaning and a value.
+    pub fn example() -> &'static str {
+        EXAMPLE
+    }
+
+    /// Parses a TOML text. Keys that are left out have their defaults; an unknown key or a value of the
+    /// wrong type is an `InvalidConfig` error that names it.
+    pub fn from_toml(text: &str) -> Result<Config> {
+        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
+            let message = e.to_string();
+            Error::new(
+                Code::InvalidConfig,
+                format!("the configuration is not valid TOML: {}", message.trim_end()),
+            )
+        })?;
+        let mut config = Config::default();
+        let mut root = Section::new("", table);
+        config.read_root(&mut root)?;
+        config.read_sections(&mut root)?;
+        root.finish()?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    fn read_root(&mut self, root: &mut Section) -> Result<()> {
+        root.count("threads", &mut self.threads)?;
+        root.count("synthesis_workers", &mut self.synthesis_workers)?;
+        root.count("keep_results", &mut self.keep_results)?;
+        root.boolean("allow_development_parameters", &mut self.allow_development_parameters)?;
+        root.text("log", &mut self.log)?;
+        if let Some(name) = root.take_text("backend")? {
+            self.backend = match name.as_str() {
+                "cpu" => BackendChoice::Cpu,
+                "gpu" => BackendChoice::Gpu,
+                "auto" => BackendChoice::Auto,
+                other => {
+                    return Err(invalid("backend", "\"cpu\", \"gpu\" or \"auto\"", &format!("{other:?}")))
+                }
+            };
+        }
+        if let Some(names) = root.take_texts("kinds")? {
+            self.kinds = names
+                .iter()
+                .map(|name| {
+                    name.parse().map_err(|e: Error| Error::new(Code::InvalidConfig, e.message()).at("kinds"))
+                })
+                .collect::<Result<_>>()?;
+        }
+        Ok(())
+    }
+
+    fn read_sections(&mut self, root: &mut Section) -> Result<()> {
+        let mut memory = root.section("memory")?;
+        if let Some(limit) = memory.take_bytes("limit")? {
+            self.memory_limit = Some(limit);
+        }
+        memory.finish()?;
+        let mut intake = root.section("intake")?;
+        intake.count("max_requests", &mut self.intake_max_requests)?;
+        if let Some(bytes) = intake.take_bytes("max_bytes")? {
+            self.intake_max_bytes = bytes;
+        }
+        intake.finish()?;
+        let mut parameters = root.section("parameters")?;
+        if let Some(directories) = parameters.take_texts("directories")? {
+            self.parameter_directories = directories.into_iter().map(PathBuf::from).collect();
+        }
+        parameters.finish()?;
+        let mut cache = root.section("cache")?;
+        if let Some(directory) = cache.take_text("directory")? {
+            self.cache_directory = PathBuf::from(directory);
+        }
+        cache.finish()?;
+        let mut timeouts = root.section("timeouts")?;
+        for kind in ProofKind::ALL {
+            let mut seconds = 0;
+            timeouts.count(kind.name(), &mut seconds)?;
+            if seconds > 0 {
+                self.timeouts.insert(kind, Duration::from_secs(seconds as u64));
+            }
+        }
+        timeouts.finish()
+    }
+
+    /// Refuses values that no engine can run with.
+    pub fn validate(&self) -> Result<()> {
+        let positive = [
+            ("threads", self.threads),
+            ("synthesis_workers", self.synthesis_workers),
+            ("intake.max_requests", self.intake_max_requests),
+            ("keep_results", self.keep_results),
+        ];
+        for (key, value) in positive {
+            if value == 0 {
+                return Err(invalid(key, "at least 1", "0"));
+            }
+        }
+        for (key, value) in [("threads", self.threads), ("synthesis_workers", self.synthesis_workers)] {
+            if value > 4096 {
+                return Err(invalid(key, "at most 4096", &value.to_string()));
+            }
+        }
+        if self.memory_limit == Some(Bytes::ZERO) {
+            return Err(invalid("memory.limit", "a size above zero such as \"8GiB\"", "0"));
+        }
+        if self.kinds.is_empty() {
+            return Err(invalid("kinds", "at least one proof kind", "an empty list"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_example_documents_every_key_and_parses() {
+        let config = Config::from_toml(Config::example()).unwrap();
+        assert_eq!(config.memory_limit, Some(Bytes::gib(8)));
+        assert_eq!(config.threads, 2);
+        assert_eq!(config.kinds, ProofKind::ALL);
+        assert_eq!(config.cache_directory, PathBuf::from("/var/cache/forebay"));
+        assert!(config.timeouts.is_empty());
+    }
+
+    #[test]
+    fn an_empty_text_is_the_default() {
+        assert_eq!(Config::from_toml("").unwrap(), Config::default());
+    }
+
+    #[test]
+    fn unknown_keys_name_the_nearest() {
+        for (text, nearest) in [
+            ("thread = 2", "\"threads\""),
+            ("[memory]\nlimt = \"1GiB\"", "\"memory.limit\""),
+            ("[intakes]\nmax_requests = 1", "\"intake\""),
+            ("[timeouts]\nwindowpost = 1", "\"timeouts.window_post\""),
+        ] {
+            let error = Config::from_toml(text).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidConfig);
+            assert!(error.message().contains(nearest), "{error}");
+        }
+    }
+
+    #[test]
+    fn wrong_values_say_what_was_expected() {
+        for (text, expected) in [
+            ("threads = \"two\"", "a whole number"),
+            ("threads = -1", "a whole number"),
+            ("threads = 0", "at least 1"),
+            ("memory = 8", "a table"),
+            ("[memory]\nlimit = true", "a size"),
+            ("[memory]\nlimit = \"8 parsecs\"", "a size"),
+            ("[memory]\nlimit = 0", "above zero"),
+            ("backend = \"tpu\"", "\"cpu\", \"gpu\" or \"auto\""),
+            ("kinds = [\"porep\"]", "porep_c2"),
+            ("kinds = []", "at least one"),
+            ("kinds = [1]", "a list of texts"),
+            ("log = 3", "a text"),
+            ("allow_development_parameters = 1", "true or false"),
+            ("not toml", "TOML"),
+        ] {
+            let error = Config::from_toml(text).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidConfig);
+            assert!(error.message().contains(expected), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Reads a TOML table key by key, so that errors name the key, what was expected and what came.
+
+use toml::{Table, Value};
+
+use crate::error::{Code, Error, Result};
+use crate::units::Bytes;
+
+/// One table; keys are taken out as they are read, what is left at the end is unknown.
+pub(super) struct Section {
+    path: String,
+    table: Table,
+    known: Vec<&'static str>,
+}
+
+/// The error for a key whose value is not what it should be.
+pub(super) fn invalid(key: &str, expected: &str, came: &str) -> Error {
+    Error::new(Code::InvalidConfig, format!("{key}: expected {expected}, found {came}"))
+}
+
+fn describe(value: &Value) -> String {
+    match value {
+        Value::Table(_) => "a table".into(),
+        Value::Array(_) => "a list".into(),
+        other => format!("{} {other}", other.type_str()),
+    }
+}
+
+impl Section {
+    pub(super) fn new(path: &str, table: Table) -> Self {
+        Section { path: path.into(), table, known: Vec::new() }
+    }
+
+    fn full(&self, key: &str) -> String {
+        if self.path.is_empty() {
+            key.into()
+        } else {
+            format!("{}.{key}", self.path)
+        }
+    }
+
+    fn take<T>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        read: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Option<T>> {
+        self.known.push(key);
+        let Some(value) = self.table.remove(key) else { return Ok(None) };
+        read(&value).map(Some).ok_or_else(|| invalid(&self.full(key), expected, &describe(&value)))
+    }
+
+    pub(super) fn count(&mut self, key: &'static str, out: &mut usize) -> Result<()> {
+        let read = |v: &Value| v.as_integer().and_then(|n| usize::try_from(n).ok());
+        if let Some(value) = self.take(key, "a whole number, not negative", read)? {
+            *out = value;
+        }
+        Ok(())
+    }
+
+    pub(super) fn boolean(&mut self, key: &'static str, out: &mut bool) -> Result<()> {
+        if let Some(value) = self.take(key, "true or false", Value::as_bool)? {
+            *out = value;
+        }
+        Ok(())
+    }
+
+    pub(super) fn text(&mut self, key: &'static str, out: &mut String) -> Result<()> {
+        if let Some(value) = self.take_text(key)? {
+            *out = value;
+        }
+        Ok(())
+    }
+
+    pub(super) fn take_text(&mut self, key: &'static str) -> Result<Option<String>> {
+        self.take(key, "a text", |v| v.as_str().map(str::to_owned))
+    }
+
+    pub(super) fn take_texts(&mut self, key: &'static str) -> Result<Option<Vec<String>>> {
+        self.take(key, "a list of texts", |v| {
+            v.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+        })
+    }
+
+    pub(super) fn take_bytes(&mut self, key: &'static str) -> Result<Option<Bytes>> {
+        self.take(key, "a size such as \"8GiB\"", |v| match v {
+            Value::String(text) => text.parse().ok(),
+            Value::Integer(n) => u64::try_from(*n).ok().map(Bytes),
+            _ => None,
+        })
+    }
+
+    pub(super) fn section(&mut self, key: &'static str) -> Result<Section> {
+        let table = self.take(key, "a table", |v| v.as_table().cloned())?.unwrap_or_default();
+        Ok(Section::new(&self.full(key), table))
+    }
+
+    /// Refuses what was not read, naming the known key that is nearest.
+    pub(super) fn finish(self) -> Result<()> {
+        let Some(key) = self.table.keys().next() else { return Ok(()) };
+        let nearest = self
+            .known
+            .iter()
+            .max_by(|a, b| strsim::jaro_winkler(key, a).total_cmp(&strsim::jaro_winkler(key, b)));
+        let hint =
+            nearest.map_or_else(String::new, |n| format!("; the nearest known key is {:?}", self.full(n)));
+        Err(Error::new(Code::InvalidConfig, format!("unknown key {:?}{hint}", self.full(key))))
+    }
+}
