@@ -113,10 +113,11 @@ void bitmap_sum_g2(const Crew& crew, Limbs points, size_t offset, Limbs selected
 
 size_t domain_scratch(size_t threads) { return Domain::scratch_bytes(threads); }
 
-void ntt(const Crew& crew, LimbsMut values, bool inverse_direction, bool coset, Bytes scratch) {
+void ntt(const Crew& crew, LimbsMut values, bool inverse_direction, bool coset, uint32_t pass_levels,
+         Bytes scratch) {
     const auto elements = view<Fr>(values);
     const PoolWorkers workers(crew);
-    const Domain domain(domain_log(elements.count), scratch_of(scratch), workers);
+    const Domain domain(domain_log(elements.count), scratch_of(scratch), workers, pass_levels);
     const Coset shift = coset ? Coset::kShifted : Coset::kNone;
     if (inverse_direction) {
         domain.bit_reverse(elements.data);

@@ -42,8 +42,8 @@ void bitmap_sum_g2(const Crew& crew, Limbs points, size_t offset, Limbs selected
                    LimbsMut sum);
 
 size_t domain_scratch(size_t threads);
-// Natural order in and out; the inverse includes the factor 1/n.
-void ntt(const Crew& crew, LimbsMut values, bool inverse, bool coset, Bytes scratch);
+// Natural order in and out; the inverse includes the factor 1/n. At most `pass_levels` levels a pass, 1 to 11.
+void ntt(const Crew& crew, LimbsMut values, bool inverse, bool coset, uint32_t pass_levels, Bytes scratch);
 void quotient_multiply(const Crew& crew, LimbsMut a, LimbsMut b, Bytes scratch);
 void quotient_divide(const Crew& crew, LimbsMut product, LimbsMut c, Bytes scratch);
 

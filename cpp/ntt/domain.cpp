@@ -9,8 +9,6 @@
 namespace forebay {
 namespace {
 
-// Levels of one pass: 2^11 rows of four columns are 256 KiB.
-constexpr unsigned kPassLevels = 11;
 constexpr size_t kColumns = 4;
 constexpr size_t kRows = size_t{1} << kPassLevels;
 // Rows and columns of the tiles that bit reversal swaps.
@@ -49,8 +47,10 @@ size_t Domain::scratch_bytes(size_t threads) {
     return arena.used();
 }
 
-Domain::Domain(unsigned log, Scratch scratch, const Workers& workers) : log_(log), workers_(workers) {
+Domain::Domain(unsigned log, Scratch scratch, const Workers& workers, unsigned pass_levels)
+    : log_(log), workers_(workers) {
     if (log > kMaxDomainLog) throw std::length_error("the domain is too large");
+    if (pass_levels == 0 || pass_levels > kPassLevels) throw std::invalid_argument("no such number of levels");
     Arena arena(scratch.base, scratch.size);
     const Layout layout(arena, workers.lanes());
     table_ = layout.table;
@@ -71,7 +71,7 @@ Domain::Domain(unsigned log, Scratch scratch, const Workers& workers) : log_(log
     fill_table(table_, forward_);
     fill_table(inverse_table_, inverse_);
 
-    pass_count_ = std::max(1u, (log + kPassLevels - 1) / kPassLevels);
+    pass_count_ = std::max(1u, (log + pass_levels - 1) / pass_levels);
     for (unsigned i = 0; i < pass_count_; i++) passes_[i] = {log * i / pass_count_, log * (i + 1) / pass_count_};
 }
 

@@ -13,6 +13,8 @@
 namespace forebay {
 
 constexpr unsigned kMaxDomainLog = 30;
+// Levels of one pass: 2^11 rows of four columns are 256 KiB.
+constexpr unsigned kPassLevels = 11;
 // Fr's multiplicative generator; the shift of the coset.
 constexpr uint64_t kGenerator = 7;
 
@@ -21,7 +23,8 @@ enum class Coset { kNone, kShifted };
 
 class Domain {
    public:
-    Domain(unsigned log, Scratch scratch, const Workers& workers);
+    // A pass goes over the whole domain once and does at most `pass_levels` levels, 1 to kPassLevels.
+    Domain(unsigned log, Scratch scratch, const Workers& workers, unsigned pass_levels = kPassLevels);
 
     static size_t scratch_bytes(size_t threads);
 
@@ -72,7 +75,7 @@ class Domain {
     Fr* inverse_table_;
     Fr* shared_twiddles_;
     Lane* lanes_;
-    Pass passes_[3];
+    Pass passes_[kMaxDomainLog];
     unsigned pass_count_;
 };
 

@@ -21,7 +21,10 @@ pub(super) struct Sums {
 pub(super) fn assemble(vk: &VerifyingKey<Bls12>, sums: &Sums, blinding: Blinding) -> Result<Proof> {
     if bool::from(vk.delta_g1.is_identity() | vk.delta_g2.is_identity()) {
         // A zero delta removes the blinding: such parameters would make the prover leak its witness.
-        return Err(Error::new(Code::ParametersInvalid, "the verifying key's delta is the point at infinity"));
+        return Err(Error::new(
+            Code::ParametersInvalid,
+            "the verifying key's delta is the point at infinity",
+        ));
     }
     let Blinding { r, s } = blinding;
     let a = vk.delta_g1 * r + vk.alpha_g1 + sums.a;

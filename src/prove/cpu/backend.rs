@@ -76,8 +76,7 @@ impl CpuBackend {
             matrices.evaluate(Matrix::A, witness, a.as_mut_slice(), cancel)?;
             matrices.evaluate(Matrix::B, witness, b.as_mut_slice(), cancel)
         })?;
-        let refill =
-            |c: &mut [Scalar]| self.pool.install(|| matrices.evaluate_product(witness, c, cancel));
+        let refill = |c: &mut [Scalar]| self.pool.install(|| matrices.evaluate_product(witness, c, cancel));
         self.quotient(a.as_mut_slice(), b.as_mut_slice(), refill, cancel)?;
         Ok((a, b))
     }
@@ -120,10 +119,8 @@ impl Backend for CpuBackend {
         let l = Query { name: "l", points: srs.l(), inputs: InputPoints::None, density: &[] };
         let a = Query { name: "a", points: srs.a(), inputs: InputPoints::All, density: densities.a_aux() };
         let b_inputs = InputPoints::Dense(densities.b_input());
-        let b_g1 =
-            Query { name: "b_g1", points: srs.b_g1(), inputs: b_inputs, density: densities.b_aux() };
-        let b_g2 =
-            Query { name: "b_g2", points: srs.b_g2(), inputs: b_inputs, density: densities.b_aux() };
+        let b_g1 = Query { name: "b_g1", points: srs.b_g1(), inputs: b_inputs, density: densities.b_aux() };
+        let b_g2 = Query { name: "b_g2", points: srs.b_g2(), inputs: b_inputs, density: densities.b_aux() };
         let sums = Sums {
             h: started.h,
             l: l.sum(&crew, witness, &mut buffers)?,

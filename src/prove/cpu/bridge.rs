@@ -79,7 +79,14 @@ mod ffi {
         ) -> Result<()>;
 
         fn domain_scratch(threads: usize) -> usize;
-        fn ntt(crew: &Crew, values: &mut [u64], inverse: bool, coset: bool, scratch: &mut [u8]) -> Result<()>;
+        fn ntt(
+            crew: &Crew,
+            values: &mut [u64],
+            inverse: bool,
+            coset: bool,
+            pass_levels: u32,
+            scratch: &mut [u8],
+        ) -> Result<()>;
         fn quotient_multiply(crew: &Crew, a: &mut [u64], b: &mut [u64], scratch: &mut [u8]) -> Result<()>;
         fn quotient_divide(crew: &Crew, product: &mut [u64], c: &mut [u64], scratch: &mut [u8])
             -> Result<()>;

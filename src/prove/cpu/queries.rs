@@ -70,12 +70,8 @@ impl<P: Multiply> Query<'_, P> {
     pub(super) fn sum(&self, crew: &Crew, witness: &Witness, buffers: &mut Buffers) -> Result<P::Sum> {
         self.check(witness)?;
         let offset = self.input_points(witness);
-        let bits = Selected {
-            points: self.points,
-            offset,
-            selected: witness.value_bits(),
-            density: self.density,
-        };
+        let bits =
+            Selected { points: self.points, offset, selected: witness.value_bits(), density: self.density };
         let mut sum = P::sum_selected(crew, bits, buffers.scratch.as_mut_slice())?;
         let mut terms = self.input_terms(witness).chain(WideTerms::new(witness, self.density, offset));
         loop {

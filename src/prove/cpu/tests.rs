@@ -2,6 +2,7 @@
 mod bitmap;
 mod fixed_base;
 mod msm;
+mod proof;
 mod transform;
 
 use std::sync::Arc;
