@@ -3,7 +3,27 @@
 type Fallible = Result<(), Box<dyn std::error::Error>>;
 
 fn main() -> Fallible {
-    wire_types()
+    wire_types()?;
+    core()
+}
+
+fn core() -> Fallible {
+    const BRIDGE: &str = "src/prove/cpu/bridge.rs";
+    println!("cargo:rerun-if-changed=cpp");
+    println!("cargo:rerun-if-changed={BRIDGE}");
+    let blst = std::env::var("DEP_BLST_BINDINGS")?;
+    let mut build = cxx_build::bridge(BRIDGE);
+    for folder in ["bridge", "kernels", "ntt", "msm", "groth16"] {
+        for entry in std::fs::read_dir(format!("cpp/{folder}"))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "cpp") {
+                build.file(path);
+            }
+        }
+    }
+    build.include("cpp").include(blst).std("c++17").opt_level(3).warnings(true).extra_warnings(true);
+    build.compile("forebay_core");
+    Ok(())
 }
 
 fn wire_types() -> Fallible {

@@ -5,7 +5,8 @@ use crate::circuit::{Shape, Witness};
 use crate::error::Result;
 use crate::units::Bytes;
 
-#[cfg(any(test, feature = "testing"))]
+pub mod cpu;
+#[doc(hidden)]
 pub mod fake;
 mod proof;
 mod task;
