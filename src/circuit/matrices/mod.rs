@@ -7,8 +7,12 @@ mod compile;
 mod dictionary_bytes;
 mod evaluate;
 mod file;
+#[cfg(test)]
+mod file_tests;
 mod pattern;
 mod sequence;
+#[cfg(test)]
+mod tests;
 mod varint;
 
 use std::path::Path;
