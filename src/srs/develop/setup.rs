@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use super::lagrange::Lagrange;
 use super::qap::{compact, Polynomials, Sizes};
 use super::toxic::ToxicWaste;
+use crate::circuit::Shape;
 use crate::error::{Code, Error, Result};
 use crate::kind::CircuitId;
 use crate::memory::{Class, Region, Stage};
@@ -24,8 +25,8 @@ use crate::srs::sidecar::{DevelopmentMark, Stamp, Verdict};
 use crate::srs::staged::Staged;
 use crate::srs::work::{Phase, Query, Work};
 
-/// Bytes of points computed in one call of the arithmetic, which builds its table once a call.
-const BATCH: usize = 96 << 20;
+/// Bytes of points computed in one call of the arithmetic: its tables, built once a call, cost a few percent.
+const BATCH: usize = 8 * LEAF;
 /// Powers of τ that one task computes.
 const TASK: usize = 4096;
 
@@ -47,17 +48,17 @@ pub struct Developed {
     pub params: PathBuf,
     /// The `.vk` file.
     pub vk: PathBuf,
+    /// The circuit's sizes.
+    pub shape: Shape,
     /// Points of each vector.
     pub counts: Counts,
-    /// Constraints of the circuit, without the rows of its inputs.
-    pub constraints: u64,
 }
 
 /// Makes a development key for a circuit and writes it as `.params` and `.vk` files that bellperson reads, with the
 /// mark that they are insecure. `circuit` gives the blank circuit; it is called twice. The same circuit and toxic
 /// waste give the same bytes as bellperson's generator.
 ///
-/// Refuses to replace files that have no such mark. Memory: 96 bytes a variable and about 200 MB.
+/// Refuses to replace files that have no such mark. Memory: 96 bytes a variable and about 64 MB.
 pub fn develop<C, F>(target: &Target, circuit: F, toxic: &ToxicWaste, work: &Work) -> Result<Developed>
 where
     C: Circuit<Scalar>,
@@ -94,11 +95,12 @@ where
     writer.query_of::<G1Affine>(Query::A, &values.a.as_slice()[..a])?;
     writer.query_of::<G1Affine>(Query::BG1, &values.b.as_slice()[..b])?;
     writer.query_of::<G2Affine>(Query::BG2, &values.b.as_slice()[..b])?;
+    let shape = values.shape;
     drop(values);
 
     let (staged, digest) = writer.finish();
     publish(target, staged, digest, (&vk_path, &key), work)?;
-    Ok(Developed { params, vk: vk_path, counts, constraints: sizes.constraints })
+    Ok(Developed { params, vk: vk_path, shape, counts })
 }
 
 /// Marks, then names the files, so that no key is ever seen without its mark.
