@@ -50,6 +50,7 @@ pub enum Code {
 
 impl Code {
     /// Every code, in order of its number.
+    /// cbindgen:ignore
     pub const ALL: [Code; 18] = [
         Code::Internal,
         Code::InvalidArgument,

@@ -1,0 +1,176 @@
+//! `forebay demo`: a 2 KiB sector, proved through libforebay.so and verified by Filecoin's own code.
+
+mod facts;
+mod table;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use forebay::kind::{CircuitId, ProofKind};
+use forebay::units::Bytes;
+use forebay::wire::{self, await_proof_response::Status};
+use forebay::{Code, Error};
+use forebay_sector::{Kind, Recipe, Sector, SECTOR_SIZE};
+use prost::Message;
+
+use crate::failure::{sector, Failure, Result};
+use crate::library::{Engine, Library};
+use crate::setup::{default_cache, has_key, kinds_or_all, Workshop};
+use facts::Facts;
+
+/// Seed of the demonstration's sector: the same data, ids and randomness every time.
+const SEED: u64 = 1;
+
+/// Makes a 2 KiB sector, proves it through libforebay.so in every way, and has Filecoin's verifier judge the proofs.
+///
+/// The first run makes development parameters, which takes minutes and about 2 GB in the cache folder. They are insecure
+/// and for this demonstration only.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Folder for parameters, matrices and the sector [default: ${XDG_CACHE_HOME:-~/.cache}/forebay]
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+    /// Print one JSON object a kind instead of the table.
+    #[arg(long)]
+    json: bool,
+    /// Prove this kind only: porep_c2, snap_update, window_post or winning_post; may be repeated.
+    #[arg(long, value_name = "KIND")]
+    kind: Vec<ProofKind>,
+    /// Threads that prove [default: the processors]
+    #[arg(long, value_name = "N")]
+    threads: Option<usize>,
+    /// Bytes that the library may hold, such as 4GiB [default: what the machine leaves]
+    #[arg(long, value_name = "SIZE")]
+    memory_limit: Option<Bytes>,
+    /// The library to load [default: libforebay.so near this executable]
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+}
+
+impl Args {
+    /// Tells Filecoin's crates where parameters are. To be called before any other thread exists.
+    pub fn use_parameter_folder(&self) {
+        forebay_sector::use_folder(&self.parameters());
+    }
+
+    fn cache(&self) -> PathBuf {
+        self.cache.clone().unwrap_or_else(default_cache)
+    }
+
+    fn parameters(&self) -> PathBuf {
+        self.cache().join("development-parameters")
+    }
+
+    /// The library's configuration.
+    fn config(&self, kinds: &[ProofKind]) -> String {
+        let mut root = toml::Table::new();
+        let folder = |path: PathBuf| toml::Value::from(path.to_string_lossy().into_owned());
+        let names: Vec<toml::Value> = kinds.iter().map(|kind| kind.name().into()).collect();
+        root.insert("kinds".into(), names.into());
+        root.insert("allow_development_parameters".into(), true.into());
+        if let Some(threads) = self.threads {
+            root.insert("threads".into(), i64::try_from(threads).unwrap_or(i64::MAX).into());
+        }
+        let mut section = |name: &str, key: &str, value: toml::Value| {
+            root.insert(name.into(), toml::Table::from_iter([(key.to_string(), value)]).into());
+        };
+        section("parameters", "directories", vec![folder(self.parameters())].into());
+        section("cache", "directory", folder(self.cache()));
+        if let Some(Bytes(limit)) = self.memory_limit {
+            section("memory", "limit", limit.to_string().into());
+        }
+        root.to_string()
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<()> {
+    let kinds = kinds_or_all(&args.kind);
+    // Loaded first: without it, minutes of preparation would be for nothing.
+    let library = Library::load(args.library.as_deref())?;
+    let sector = Sector::load_or_make(&args.cache().join("sectors"), Recipe::new(SEED))
+        .map_err(sector("making the demonstration's sector"))?;
+    make_parameters(args, &kinds)?;
+    let engine = library.open(&args.config(&kinds))?;
+    let mut all = Vec::new();
+    for kind in kinds {
+        let facts = prove(&engine, &sector, kind)?;
+        if args.json {
+            table::print_json(&facts)?;
+        }
+        all.push(facts);
+    }
+    engine.close()?;
+    if !args.json {
+        table::print(&all, &args.cache())?;
+    }
+    let refused: Vec<_> = all.iter().filter(|f| !f.verified).map(|f| f.kind.as_str()).collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::Unsound(format!("filecoin-proofs-api does not accept the proof of {}", refused.join(", "))))
+}
+
+fn make_parameters(args: &Args, kinds: &[ProofKind]) -> Result<()> {
+    let folder = args.parameters();
+    let mut workshop = None;
+    for kind in kinds {
+        let circuit = CircuitId::new(*kind, SECTOR_SIZE)?;
+        if has_key(circuit, &folder)? {
+            continue;
+        }
+        let workshop = match &workshop {
+            Some(workshop) => workshop,
+            None => workshop.insert(Workshop::new(args.threads)?),
+        };
+        let begun = Instant::now();
+        workshop.develop(circuit, &folder)?;
+        eprintln!("made development parameters for {circuit} in {:.1} s", begun.elapsed().as_secs_f64());
+    }
+    Ok(())
+}
+
+fn prove(engine: &Engine, sector: &Sector, kind: ProofKind) -> Result<Facts> {
+    let of_sector = match kind {
+        ProofKind::PorepC2 => Kind::PorepC2,
+        ProofKind::SnapUpdate => Kind::SnapUpdate,
+        ProofKind::WindowPost => Kind::WindowPost,
+        ProofKind::WinningPost => Kind::WinningPost,
+    };
+    let request = to_wire(sector.request(of_sector)).encode_to_vec();
+    let peak = facts::PeakMemory::from_here();
+    let job = engine.submit(&request)?;
+    let answer = engine.wait(&job, None)?;
+    let peak = peak.reached();
+    if answer.status() != Status::Completed {
+        let text = format!("{kind} ended as {}: {}", answer.status().as_str_name(), answer.error_message);
+        return Err(Error::new(Code::Backend, text).into());
+    }
+    let mut facts = Facts::from_report(&engine.report(&job)?)?;
+    facts.peak_rss_bytes = peak;
+    facts.proof_bytes = answer.proof.len();
+    facts.verified = sector
+        .verify(of_sector, &answer.proof)
+        .map_err(crate::failure::sector("verifying with filecoin-proofs-api"))?;
+    Ok(facts)
+}
+
+fn to_wire(request: &forebay_sector::Request) -> wire::SubmitProofRequest {
+    let r = request.clone();
+    wire::SubmitProofRequest {
+        request_id: r.request_id,
+        proof_kind: r.proof_kind,
+        sector_size: r.sector_size,
+        registered_proof: r.registered_proof,
+        priority: r.priority,
+        vanilla_proof: r.vanilla_proof,
+        vanilla_proofs: r.vanilla_proofs,
+        sector_number: r.sector_number,
+        miner_id: r.miner_id,
+        randomness: r.randomness,
+        partition_index: r.partition_index,
+        comm_r_old: r.comm_r_old,
+        comm_r_new: r.comm_r_new,
+        comm_d_new: r.comm_d_new,
+    }
+}

@@ -1,0 +1,38 @@
+//! Log lines on standard error; those of the loaded library among them.
+
+use std::io::IsTerminal;
+
+use forebay::{Code, Error};
+use tracing_subscriber::EnvFilter;
+
+use crate::failure::Result;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// More log lines: -v information, -vv debugging, -vvv everything.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    verbose: u8,
+    /// Filter of the log lines, such as `info` or `forebay=debug,libforebay=trace`; takes precedence over -v.
+    #[arg(long, global = true, value_name = "FILTER")]
+    log: Option<String>,
+}
+
+/// Starts logging to standard error.
+pub fn start(args: &Args) -> Result<()> {
+    let filter = match (&args.log, args.verbose) {
+        (Some(filter), _) => filter.as_str(),
+        (None, 0) => "warn,bellperson=error",
+        (None, 1) => "info",
+        (None, 2) => "debug",
+        (None, _) => "trace",
+    };
+    let filter = EnvFilter::try_new(filter).map_err(|e| {
+        Error::new(Code::InvalidArgument, format!("--log {filter:?} is not a filter such as `info`: {e}"))
+    })?;
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .init();
+    Ok(())
+}
