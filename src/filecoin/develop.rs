@@ -42,7 +42,10 @@ impl CircuitVisitor for Setup<'_> {
 struct Late<F>(F);
 
 impl<C: Circuit<Scalar>, F: Fn() -> Result<C>> Circuit<Scalar> for Late<F> {
-    fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> std::result::Result<(), SynthesisError> {
+    fn synthesize<CS: ConstraintSystem<Scalar>>(
+        self,
+        cs: &mut CS,
+    ) -> std::result::Result<(), SynthesisError> {
         let circuit = (self.0)().map_err(|e| SynthesisError::IoError(std::io::Error::other(e)))?;
         circuit.synthesize(cs)
     }
