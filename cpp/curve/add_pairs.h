@@ -36,7 +36,7 @@ struct PairScratch {
 
 namespace portable {
 
-constexpr size_t kPrefetchPairs = 8;
+constexpr size_t kPrefetchPairs = 16;
 
 template <class T>
 inline void prefetch(const T& value) {
@@ -77,7 +77,8 @@ inline void move_operand(typename G::Affine& out, const typename G::Affine& from
 
 // The chord or tangent through a and b with the given inverse of its denominator.
 template <class G>
-inline void finish_sum(const Points<G>& points, const Pair& pair, bool tangent, const typename G::Field& inverted) {
+inline void finish_sum(const Points<G>& points, const Pair& pair, bool tangent,
+                       const typename G::Field& inverted) {
     typename G::Field ya, slope, x3, t;
     const auto& a = points.left[pair.left >> 1];
     const auto& b = points.right[pair.right >> 1];
@@ -102,7 +103,8 @@ inline void finish_sum(const Points<G>& points, const Pair& pair, bool tangent, 
     out.x = x3;
 }
 
-// Handles P + P, P − P and infinity among the operands. A pair's `out` may be any slot that no later pair reads.
+// Handles P + P, P − P and infinity among the operands. A pair's `out` may be any slot that no later pair
+// reads.
 template <class G>
 void add_pairs(const Points<G>& points, const Pair* pairs, size_t count, const PairScratch<G>& scratch) {
     typename G::Field running, inverted;

@@ -1,4 +1,5 @@
-// The groups G1 and G2 with one interface. Affine points are packed Montgomery coordinates; all zero is infinity.
+// The groups G1 and G2 with one interface. Affine points are packed Montgomery coordinates; all zero is
+// infinity.
 #pragma once
 
 #include "field/field.h"

@@ -10,8 +10,8 @@ struct Kernels {
     // Independent point additions; see portable::add_pairs.
     void (*add_pairs_g1)(const Points<G1>&, const Pair*, size_t, const PairScratch<G1>&);
     void (*add_pairs_g2)(const Points<G2>&, const Pair*, size_t, const PairScratch<G2>&);
-    // `levels` butterfly levels over a tile of 2^levels rows of `width` elements; twiddles[2^j + t] belongs to
-    // block t of level j. Forward goes from level 0 down, inverse from the last level up.
+    // `levels` butterfly levels over a tile of 2^levels rows of `width` elements; twiddles[2^j + t] belongs
+    // to block t of level j. Forward goes from level 0 down, inverse from the last level up.
     void (*ntt_forward)(Fr* tile, unsigned levels, size_t width, const Fr* twiddles);
     void (*ntt_inverse)(Fr* tile, unsigned levels, size_t width, const Fr* twiddles);
 };
@@ -19,11 +19,13 @@ struct Kernels {
 // The fastest kernels that this processor runs.
 const Kernels& kernels();
 
-inline void add_pairs(const Points<G1>& points, const Pair* pairs, size_t count, const PairScratch<G1>& scratch) {
+inline void add_pairs(const Points<G1>& points, const Pair* pairs, size_t count,
+                      const PairScratch<G1>& scratch) {
     kernels().add_pairs_g1(points, pairs, count, scratch);
 }
 
-inline void add_pairs(const Points<G2>& points, const Pair* pairs, size_t count, const PairScratch<G2>& scratch) {
+inline void add_pairs(const Points<G2>& points, const Pair* pairs, size_t count,
+                      const PairScratch<G2>& scratch) {
     kernels().add_pairs_g2(points, pairs, count, scratch);
 }
 

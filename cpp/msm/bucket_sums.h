@@ -16,7 +16,8 @@ template <class G>
 size_t cut(const MsmPlan& plan, const uint32_t* offsets, size_t position) {
     const size_t entries = offsets[plan.buckets];
     if (position >= entries) return entries;
-    const uint32_t* end = std::upper_bound(offsets, offsets + plan.buckets + 1, static_cast<uint32_t>(position));
+    const uint32_t* end =
+        std::upper_bound(offsets, offsets + plan.buckets + 1, static_cast<uint32_t>(position));
     const uint32_t begin = end[-1];
     if (begin == position || *end - begin > chunk_entries<G>()) return position;
     return *end;
@@ -24,15 +25,16 @@ size_t cut(const MsmPlan& plan, const uint32_t* offsets, size_t position) {
 
 // Sums the buckets of one chunk of sorted entries.
 template <class G>
-void sum_chunk(const MsmPlan& plan, const typename G::Affine* points, const WindowScratch<G>& window, size_t chunk,
-               const RunScratch<G>& lane) {
+void sum_chunk(const MsmPlan& plan, const typename G::Affine* points, const WindowScratch<G>& window,
+               size_t chunk, const RunScratch<G>& lane) {
     uint32_t* edge_buckets = window.edge_buckets + 2 * chunk;
     edge_buckets[0] = edge_buckets[1] = kNoBucket;
     const uint32_t* offsets = window.offsets;
     const size_t begin = cut<G>(plan, offsets, chunk * chunk_entries<G>());
     const size_t end = cut<G>(plan, offsets, (chunk + 1) * chunk_entries<G>());
     if (begin >= end) return;
-    size_t bucket = std::upper_bound(offsets, offsets + plan.buckets + 1, static_cast<uint32_t>(begin)) - offsets - 1;
+    size_t bucket =
+        std::upper_bound(offsets, offsets + plan.buckets + 1, static_cast<uint32_t>(begin)) - offsets - 1;
     const size_t first_bucket = bucket;
     size_t runs = 0, at = begin;
     for (; at < end; bucket++) {
@@ -76,8 +78,8 @@ void join_edges(const MsmPlan& plan, const WindowScratch<G>& window) {
 }
 
 template <class G>
-void sum_buckets(const MsmPlan& plan, const typename G::Affine* points, size_t group, const WindowScratch<G>* windows,
-                 const LaneScratch<G>* lanes, const Workers& workers) {
+void sum_buckets(const MsmPlan& plan, const typename G::Affine* points, size_t group,
+                 const WindowScratch<G>* windows, const LaneScratch<G>* lanes, const Workers& workers) {
     for_each(workers, plan.lanes, group, [&](size_t, size_t g) {
         std::memset(static_cast<void*>(windows[g].buckets), 0, plan.buckets * sizeof(typename G::Affine));
     });
@@ -137,8 +139,8 @@ typename G::Point weigh_part(const MsmPlan& plan, const WindowScratch<G>& window
 }
 
 template <class G>
-void weigh_buckets(const MsmPlan& plan, size_t group, const WindowScratch<G>* windows, const LaneScratch<G>* lanes,
-                   typename G::Point* partial, const Workers& workers) {
+void weigh_buckets(const MsmPlan& plan, size_t group, const WindowScratch<G>* windows,
+                   const LaneScratch<G>* lanes, typename G::Point* partial, const Workers& workers) {
     for_each(workers, plan.lanes, group * plan.parts, [&](size_t lane, size_t task) {
         partial[task] = weigh_part<G>(plan, windows[task / plan.parts], task % plan.parts, lanes[lane].runs);
     });

@@ -1,5 +1,5 @@
-// Signed digits of scalars. A scalar above r/2 is replaced by its negative, and half a window is added at every
-// window but the last, so that each digit can be read on its own, without carries.
+// Signed digits of scalars. A scalar above r/2 is replaced by its negative, and half a window is added at
+// every window but the last, so that each digit can be read on its own, without carries.
 #pragma once
 
 #include <cstring>
@@ -72,7 +72,8 @@ class Recoder {
     static void subtract_from_order(uint64_t scalar[4]) {
         uint64_t borrow = 0;
         for (size_t i = 0; i < 4; i++) {
-            const unsigned __int128 difference = static_cast<unsigned __int128>(kOrder[i]) - scalar[i] - borrow;
+            const unsigned __int128 difference =
+                static_cast<unsigned __int128>(kOrder[i]) - scalar[i] - borrow;
             scalar[i] = static_cast<uint64_t>(difference);
             borrow = static_cast<uint64_t>(difference >> 64) & 1;
         }

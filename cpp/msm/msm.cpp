@@ -67,7 +67,8 @@ typename G::Point msm(const MsmPoints<G>& points, Fr* scalars, size_t count, Sca
         const size_t now = std::min<size_t>(group, plan.windows - first);
         sorter.sort(first, now, windows.data(), lanes.data());
         sum_buckets<G>(plan, points.points, now, windows.data(), lanes.data(), workers);
-        weigh_buckets<G>(plan, now, windows.data(), lanes.data(), fixed.partial + first * plan.parts, workers);
+        weigh_buckets<G>(plan, now, windows.data(), lanes.data(), fixed.partial + first * plan.parts,
+                         workers);
     }
     return combine_windows<G>(plan, fixed.partial);
 }

@@ -58,11 +58,11 @@ MsmPlan plan_msm(size_t scalars, size_t threads) {
 // Scratch of one window while it is in work.
 template <class G>
 struct WindowScratch {
-    uint64_t* staged;                 // (fine bucket << 32 | entry), by coarse range
-    uint32_t* sorted;                 // entries by bucket
-    uint32_t* offsets;                // where each bucket starts in `sorted`
-    typename G::Affine* buckets;      // sums, then two running values a segment
-    typename G::Affine* edges;        // two a chunk: sums of buckets that a chunk holds only in part
+    uint64_t* staged;             // (fine bucket << 32 | entry), by coarse range
+    uint32_t* sorted;             // entries by bucket
+    uint32_t* offsets;            // where each bucket starts in `sorted`
+    typename G::Affine* buckets;  // sums, then two running values a segment
+    typename G::Affine* edges;    // two a chunk: sums of buckets that a chunk holds only in part
     uint32_t* edge_buckets;
 
     WindowScratch(Arena& arena, const MsmPlan& plan)
@@ -81,13 +81,12 @@ struct LaneScratch {
     RunScratch<G> runs;
 
     LaneScratch(Arena& arena, const MsmPlan& plan)
-        : counts(arena.take<uint32_t>(plan.buckets / plan.coarse)),
-          runs(arena, 2 * chunk_entries<G>()) {}
+        : counts(arena.take<uint32_t>(plan.buckets / plan.coarse)), runs(arena, 2 * chunk_entries<G>()) {}
 };
 
 template <class G>
 struct FixedScratch {
-    uint32_t* counts;           // [window][block][coarse]: how many, then where they go
+    uint32_t* counts;            // [window][block][coarse]: how many, then where they go
     typename G::Point* partial;  // [window][part]
 
     FixedScratch(Arena& arena, const MsmPlan& plan)

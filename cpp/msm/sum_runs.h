@@ -6,8 +6,8 @@
 
 namespace forebay {
 
-// Scratch of one lane, for at most `capacity` entries at a time. A run r is entries starts[r] to starts[r + 1],
-// and its sum is handed out under ids[r].
+// Scratch of one lane, for at most `capacity` entries at a time. A run r is entries starts[r] to starts[r +
+// 1], and its sum is handed out under ids[r].
 template <class G>
 struct RunScratch {
     uint32_t* entries;
@@ -32,7 +32,7 @@ template <class G>
 constexpr size_t chunk_entries();
 template <>
 constexpr size_t chunk_entries<G1>() {
-    return 4096;
+    return 2048;
 }
 template <>
 constexpr size_t chunk_entries<G2>() {
@@ -41,8 +41,8 @@ constexpr size_t chunk_entries<G2>() {
 
 // Sums `runs` runs of entries (point << 1 | negative) and calls emit(id, sum). Destroys ids and starts.
 template <class G, class Emit>
-void sum_runs(const typename G::Affine* points, const uint32_t* entries, size_t runs, const RunScratch<G>& lane,
-              const Emit& emit) {
+void sum_runs(const typename G::Affine* points, const uint32_t* entries, size_t runs,
+              const RunScratch<G>& lane, const Emit& emit) {
     const typename G::Affine* source = points;
     bool first_round = true;
     while (runs > 0) {

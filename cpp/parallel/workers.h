@@ -19,8 +19,8 @@ class Workers {
     virtual ~Workers() = default;
     // How many calls may run at the same time.
     virtual size_t lanes() const = 0;
-    // Runs every index below `count` on at most `lanes` lanes, in any order; returns when all are done. Throws
-    // the first failure, or when the job was cancelled; the remaining indices are then left out.
+    // Runs every index below `count` on at most `lanes` lanes, in any order; returns when all are done.
+    // Throws the first failure, or when the job was cancelled; the remaining indices are then left out.
     virtual void run(size_t lanes, size_t count, const Task& task) const = 0;
 };
 

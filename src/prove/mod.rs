@@ -5,6 +5,7 @@ use crate::circuit::{Shape, Witness};
 use crate::error::Result;
 use crate::units::Bytes;
 
+pub mod cpu;
 mod proof;
 mod task;
 

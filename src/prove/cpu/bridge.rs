@@ -1,0 +1,66 @@
+//! The cxx bridge to the C++ core. Field elements and points travel as 64-bit limbs in Montgomery form.
+
+use super::crew::Crew;
+
+#[cxx::bridge(namespace = "forebay")]
+mod ffi {
+    extern "Rust" {
+        type Crew;
+        fn lanes(&self) -> usize;
+        fn run(&self, lanes: usize, count: usize, task: &Task) -> Result<()>;
+    }
+
+    unsafe extern "C++" {
+        include!("bridge/bridge.h");
+
+        type Task;
+        fn run_task(task: &Task, lane: usize, index: usize) -> Result<()>;
+        fn kernel_name() -> &'static str;
+
+        fn msm_scratch_g1(scalars: usize, threads: usize) -> usize;
+        fn msm_scratch_g2(scalars: usize, threads: usize) -> usize;
+        fn msm_g1(
+            crew: &Crew,
+            points: &[u64],
+            indices: &[u32],
+            scalars: &mut [u64],
+            montgomery: bool,
+            scratch: &mut [u8],
+            sum: &mut [u64],
+        ) -> Result<()>;
+        fn msm_g2(
+            crew: &Crew,
+            points: &[u64],
+            indices: &[u32],
+            scalars: &mut [u64],
+            montgomery: bool,
+            scratch: &mut [u8],
+            sum: &mut [u64],
+        ) -> Result<()>;
+
+        fn fixed_base_scratch_g1(scalars: usize, threads: usize) -> usize;
+        fn fixed_base_scratch_g2(scalars: usize, threads: usize) -> usize;
+        fn fixed_base_g1(
+            crew: &Crew,
+            base: &[u64],
+            scalars: &[u64],
+            out: &mut [u64],
+            scratch: &mut [u8],
+        ) -> Result<()>;
+        fn fixed_base_g2(
+            crew: &Crew,
+            base: &[u64],
+            scalars: &[u64],
+            out: &mut [u64],
+            scratch: &mut [u8],
+        ) -> Result<()>;
+        fn first_invalid_g1(crew: &Crew, points: &[u64]) -> Result<usize>;
+        fn first_invalid_g2(crew: &Crew, points: &[u64]) -> Result<usize>;
+    }
+}
+
+pub(super) use ffi::*;
+
+// SAFETY: a task is only ever run through its const method, which C++ defines to be callable from several
+// threads at the same time.
+unsafe impl Sync for ffi::Task {}

@@ -1,0 +1,90 @@
+//! Multi-scalar multiplications.
+
+use blstrs::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
+use group::Group;
+
+use super::bridge;
+use super::crew::Crew;
+use super::limbs::{limbs, limbs_mut};
+use super::CpuBackend;
+use crate::cancel::Cancel;
+use crate::error::Result;
+
+/// Scalars of a multiplication, which destroys them, and the points they belong to.
+pub(super) struct Terms<'a, P> {
+    pub(super) points: &'a [P],
+    /// The point of each scalar; empty: scalar i belongs to point i.
+    pub(super) indices: &'a [u32],
+    pub(super) scalars: &'a mut [Scalar],
+    /// The scalars are in Montgomery form, not plain integers.
+    pub(super) montgomery: bool,
+}
+
+/// A group with a multi-scalar multiplication in the core.
+pub(super) trait Multiply: Sized + Copy {
+    type Sum: Group + Copy + Send;
+
+    /// The least scratch for so many scalars.
+    fn scratch(scalars: usize, threads: usize) -> usize;
+
+    /// Σ scalarᵢ·pointᵢ.
+    fn multiply(crew: &Crew, terms: Terms<'_, Self>, scratch: &mut [u8]) -> Result<Self::Sum>;
+}
+
+impl Multiply for G1Affine {
+    type Sum = G1Projective;
+
+    fn scratch(scalars: usize, threads: usize) -> usize {
+        bridge::msm_scratch_g1(scalars, threads)
+    }
+
+    fn multiply(crew: &Crew, terms: Terms<'_, Self>, scratch: &mut [u8]) -> Result<G1Projective> {
+        let mut sum = [G1Projective::identity()];
+        let (points, scalars) = (limbs(terms.points), limbs_mut(terms.scalars));
+        let out = limbs_mut(&mut sum);
+        crew.outcome(bridge::msm_g1(crew, points, terms.indices, scalars, terms.montgomery, scratch, out))?;
+        Ok(sum[0])
+    }
+}
+
+impl Multiply for G2Affine {
+    type Sum = G2Projective;
+
+    fn scratch(scalars: usize, threads: usize) -> usize {
+        bridge::msm_scratch_g2(scalars, threads)
+    }
+
+    fn multiply(crew: &Crew, terms: Terms<'_, Self>, scratch: &mut [u8]) -> Result<G2Projective> {
+        let mut sum = [G2Projective::identity()];
+        let (points, scalars) = (limbs(terms.points), limbs_mut(terms.scalars));
+        let out = limbs_mut(&mut sum);
+        crew.outcome(bridge::msm_g2(crew, points, terms.indices, scalars, terms.montgomery, scratch, out))?;
+        Ok(sum[0])
+    }
+}
+
+impl CpuBackend {
+    /// Σ scalarᵢ·pointᵢ in G1. There must be at least as many points as scalars.
+    pub fn msm_g1(&self, points: &[G1Affine], scalars: &[Scalar], cancel: &Cancel) -> Result<G1Projective> {
+        self.multiply_copied(points, scalars, cancel)
+    }
+
+    /// Σ scalarᵢ·pointᵢ in G2. There must be at least as many points as scalars.
+    pub fn msm_g2(&self, points: &[G2Affine], scalars: &[Scalar], cancel: &Cancel) -> Result<G2Projective> {
+        self.multiply_copied(points, scalars, cancel)
+    }
+
+    fn multiply_copied<P: Multiply>(
+        &self,
+        points: &[P],
+        scalars: &[Scalar],
+        cancel: &Cancel,
+    ) -> Result<P::Sum> {
+        let crew = Crew::new(&self.pool, cancel);
+        let mut copy = self.scratch(size_of_val(scalars))?;
+        copy.as_mut_slice::<Scalar>().copy_from_slice(scalars);
+        let mut scratch = self.scratch(P::scratch(scalars.len(), crew.lanes()))?;
+        let terms = Terms { points, indices: &[], scalars: copy.as_mut_slice(), montgomery: true };
+        P::multiply(&crew, terms, scratch.as_mut_slice())
+    }
+}
