@@ -6,6 +6,7 @@ use ff::Field;
 use rayon::prelude::*;
 
 use super::lagrange::Lagrange;
+use crate::circuit::{synthesize_rows, Shape};
 use crate::error::{Code, Error, Result};
 use crate::memory::{Class, Region, Stage};
 use crate::srs::work::{Phase, Work};
@@ -42,7 +43,7 @@ impl Sizes {
 
 /// A, B and C of every variable at τ: inputs first, then private variables.
 pub(super) struct Polynomials {
-    pub sizes: Sizes,
+    pub shape: Shape,
     pub a: Region,
     pub b: Region,
     pub c: Region,
@@ -58,34 +59,29 @@ impl Polynomials {
     ) -> Result<Polynomials> {
         let bytes = (sizes.inputs + sizes.aux) * size_of::<Scalar>();
         let zeroed = || Region::zeroed(Class::WorkingSet, Stage::Shared, bytes);
-        let polynomials = Polynomials { sizes, a: zeroed()?, b: zeroed()?, c: zeroed()? };
-        let mut assembly = Assembly {
-            polynomials,
-            domain,
-            work,
-            seen: Sizes { inputs: 1, ..Sizes::default() },
-            block: vec![Scalar::ZERO; BLOCK],
-            cancelled: false,
-            out_of_range: false,
-        };
-        let outcome = circuit.synthesize(&mut assembly);
-        work.cancel.check()?;
-        outcome.map_err(synthesis)?;
-        if assembly.out_of_range || assembly.seen != sizes {
+        let [mut a, mut b, mut c] = [zeroed()?, zeroed()?, zeroed()?];
+        let mut rows = Rows { domain, work, count: sizes.rows(), block: vec![Scalar::ZERO; BLOCK] };
+        let mut out_of_range = false;
+        let shape = synthesize_rows(circuit, |row| {
+            let lagrange = rows.at(row.index)?;
+            for (sums, terms) in [(&mut a, row.a), (&mut b, row.b), (&mut c, row.c)] {
+                out_of_range |= !accumulate(sums.as_mut_slice(), sizes.inputs, terms, lagrange);
+            }
+            Ok(())
+        })?;
+        let seen =
+            Sizes { inputs: shape.inputs as usize, aux: shape.aux as usize, constraints: shape.constraints };
+        if out_of_range || seen != sizes {
             return Err(Error::new(
                 Code::InvalidArgument,
-                format!(
-                    "the circuit is not the same each time: expected {sizes:?}, found {:?}",
-                    assembly.seen
-                ),
+                format!("the circuit is not the same each time: expected {sizes:?}, found {seen:?}"),
             ));
         }
         // One row x·0 = 0 per input keeps the inputs' A polynomials independent.
-        for input in 0..sizes.inputs {
-            let row = assembly.next_row();
-            add(&mut assembly.polynomials.a, input, row);
+        for (input, sum) in a.as_mut_slice::<Scalar>()[..sizes.inputs].iter_mut().enumerate() {
+            *sum += rows.at(sizes.constraints + input as u64)?;
         }
-        Ok(assembly.polynomials)
+        Ok(Polynomials { shape, a, b, c })
     }
 
     /// Replaces C by (β·A + α·B + C)·k, where k is `of_input` or `of_aux`; refuses a private variable for which that
@@ -96,7 +92,8 @@ impl Polynomials {
         of_input: Scalar,
         of_aux: Scalar,
     ) -> Result<()> {
-        let (a, b, inputs) = (self.a.as_slice::<Scalar>(), self.b.as_slice::<Scalar>(), self.sizes.inputs);
+        let (a, b, inputs) =
+            (self.a.as_slice::<Scalar>(), self.b.as_slice::<Scalar>(), self.shape.inputs as usize);
         let unconstrained = self
             .c
             .as_mut_slice::<Scalar>()
@@ -141,6 +138,45 @@ fn synthesis(error: SynthesisError) -> Error {
     Error::new(Code::InvalidArgument, format!("the blank circuit does not synthesise: {error}"))
 }
 
+/// The rows' Lagrange values, asked for in order.
+struct Rows<'a> {
+    domain: &'a Lagrange,
+    work: &'a Work<'a>,
+    count: u64,
+    block: Vec<Scalar>,
+}
+
+impl Rows<'_> {
+    fn at(&mut self, row: u64) -> Result<Scalar> {
+        let place = row as usize % BLOCK;
+        if place == 0 {
+            self.work.step(Phase::Synthesis, row.min(self.count), self.count.max(row))?;
+            let left = self.domain.size().saturating_sub(row).min(BLOCK as u64) as usize;
+            self.domain.fill(row, &mut self.block[..left]);
+        }
+        Ok(self.block[place])
+    }
+}
+
+/// Adds row·coefficient for every term; false where a variable is out of range.
+fn accumulate(sums: &mut [Scalar], inputs: usize, terms: &Combination, row: Scalar) -> bool {
+    let minus_one = -Scalar::ONE;
+    terms.iter().all(|(variable, coefficient)| {
+        let variable = match variable.get_unchecked() {
+            Index::Input(i) => i,
+            Index::Aux(i) => inputs + i,
+        };
+        let Some(sum) = sums.get_mut(variable) else { return false };
+        match coefficient {
+            c if *c == Scalar::ONE => *sum += row,
+            c if *c == minus_one => *sum -= row,
+            c => *sum += row * c,
+        }
+        true
+    })
+}
+
+/// Counts variables and constraints, and looks at nothing else.
 struct Counter(Sizes);
 
 impl ConstraintSystem<Scalar> for Counter {
@@ -175,109 +211,6 @@ impl ConstraintSystem<Scalar> for Counter {
         LC: FnOnce(Combination) -> Combination,
     {
         self.0.constraints += 1;
-    }
-
-    fn push_namespace<NR: Into<String>, N: FnOnce() -> NR>(&mut self, _: N) {}
-
-    fn pop_namespace(&mut self) {}
-
-    fn get_root(&mut self) -> &mut Self::Root {
-        self
-    }
-}
-
-struct Assembly<'a> {
-    polynomials: Polynomials,
-    domain: &'a Lagrange,
-    work: &'a Work<'a>,
-    seen: Sizes,
-    block: Vec<Scalar>,
-    cancelled: bool,
-    out_of_range: bool,
-}
-
-impl Assembly<'_> {
-    /// The next row's Lagrange value.
-    fn next_row(&mut self) -> Scalar {
-        let row = self.seen.constraints;
-        let at = row as usize % BLOCK;
-        if at == 0 {
-            let rows = self.polynomials.sizes.rows();
-            self.cancelled = self.work.step(Phase::Synthesis, row.min(rows), rows).is_err();
-            let left = self.domain.size().saturating_sub(row).min(BLOCK as u64) as usize;
-            self.domain.fill(row, &mut self.block[..left]);
-        }
-        self.seen.constraints += 1;
-        self.block[at]
-    }
-}
-
-/// Adds to one variable's accumulator; false where there is no such variable.
-fn add(accumulators: &mut Region, variable: usize, value: Scalar) -> bool {
-    match accumulators.as_mut_slice::<Scalar>().get_mut(variable) {
-        Some(sum) => *sum += value,
-        None => return false,
-    }
-    true
-}
-
-/// Adds row·coefficient for every term; false where a variable is out of range.
-fn accumulate(accumulators: &mut Region, inputs: usize, terms: &Combination, row: Scalar) -> bool {
-    let minus_one = -Scalar::ONE;
-    terms.iter().all(|(variable, coefficient)| {
-        let variable = match variable.get_unchecked() {
-            Index::Input(i) => i,
-            Index::Aux(i) => inputs + i,
-        };
-        let value = match coefficient {
-            c if *c == Scalar::ONE => row,
-            c if *c == minus_one => -row,
-            c => row * c,
-        };
-        add(accumulators, variable, value)
-    })
-}
-
-impl ConstraintSystem<Scalar> for Assembly<'_> {
-    type Root = Self;
-
-    fn alloc<F, A, AR>(&mut self, _: A, _: F) -> Allocated
-    where
-        F: FnOnce() -> std::result::Result<Scalar, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
-        if self.cancelled {
-            return Err(SynthesisError::AssignmentMissing);
-        }
-        self.seen.aux += 1;
-        Ok(Variable(Index::Aux(self.seen.aux - 1)))
-    }
-
-    fn alloc_input<F, A, AR>(&mut self, _: A, _: F) -> Allocated
-    where
-        F: FnOnce() -> std::result::Result<Scalar, SynthesisError>,
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-    {
-        self.seen.inputs += 1;
-        Ok(Variable(Index::Input(self.seen.inputs - 1)))
-    }
-
-    fn enforce<A, AR, LA, LB, LC>(&mut self, _: A, a: LA, b: LB, c: LC)
-    where
-        A: FnOnce() -> AR,
-        AR: Into<String>,
-        LA: FnOnce(Combination) -> Combination,
-        LB: FnOnce(Combination) -> Combination,
-        LC: FnOnce(Combination) -> Combination,
-    {
-        let row = self.next_row();
-        let Polynomials { sizes, a: in_a, b: in_b, c: in_c } = &mut self.polynomials;
-        let within = accumulate(in_a, sizes.inputs, &a(Combination::zero()), row)
-            & accumulate(in_b, sizes.inputs, &b(Combination::zero()), row)
-            & accumulate(in_c, sizes.inputs, &c(Combination::zero()), row);
-        self.out_of_range |= !within;
     }
 
     fn push_namespace<NR: Into<String>, N: FnOnce() -> NR>(&mut self, _: N) {}

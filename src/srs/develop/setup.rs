@@ -1,5 +1,6 @@
 //! From a circuit and toxic waste to `.params` and `.vk` files.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use bellpepper_core::Circuit;
@@ -13,6 +14,7 @@ use rayon::prelude::*;
 use super::lagrange::Lagrange;
 use super::qap::{compact, Polynomials, Sizes};
 use super::toxic::ToxicWaste;
+use crate::circuit::Shape;
 use crate::error::{Code, Error, Result};
 use crate::kind::CircuitId;
 use crate::memory::{Class, Region, Stage};
@@ -22,7 +24,7 @@ use crate::srs::official::Digest;
 use crate::srs::points::{encode_all, Point};
 use crate::srs::sidecar::{DevelopmentMark, Stamp, Verdict};
 use crate::srs::staged::Staged;
-use crate::srs::work::{Phase, Query, Work};
+use crate::srs::work::{system, Phase, Query, Work};
 
 /// Bytes of points computed in one call of the arithmetic: its tables, built once a call, cost a few percent.
 const BATCH: usize = 8 * LEAF;
@@ -47,10 +49,10 @@ pub struct Developed {
     pub params: PathBuf,
     /// The `.vk` file.
     pub vk: PathBuf,
+    /// The circuit's sizes.
+    pub shape: Shape,
     /// Points of each vector.
     pub counts: Counts,
-    /// Constraints of the circuit, without the rows of its inputs.
-    pub constraints: u64,
 }
 
 /// Makes a development key for a circuit and writes it as `.params` and `.vk` files that bellperson reads, with the
@@ -94,11 +96,12 @@ where
     writer.query_of::<G1Affine>(Query::A, &values.a.as_slice()[..a])?;
     writer.query_of::<G1Affine>(Query::BG1, &values.b.as_slice()[..b])?;
     writer.query_of::<G2Affine>(Query::BG2, &values.b.as_slice()[..b])?;
+    let shape = values.shape;
     drop(values);
 
     let (staged, digest) = writer.finish();
     publish(target, staged, digest, (&vk_path, &key), work)?;
-    Ok(Developed { params, vk: vk_path, counts, constraints: sizes.constraints })
+    Ok(Developed { params, vk: vk_path, shape, counts })
 }
 
 /// Marks, then names the files, so that no key is ever seen without its mark.
@@ -118,7 +121,9 @@ fn publish(
     vk.commit()?;
     params.commit()?;
     // The points were computed here, so there is nothing left to check of them.
-    Verdict::new(Stamp::settled(&path)?, &digest, true).remember(&path, target.folder)
+    let file = File::open(&path).map_err(system("opening", &path))?;
+    Verdict::new(Stamp::settled(&file, &path)?, &digest, true).remember(&path, target.folder);
+    Ok(())
 }
 
 fn require_replaceable(params: &Path, vk: &Path) -> Result<()> {

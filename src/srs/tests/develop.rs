@@ -1,8 +1,9 @@
 //! The development setup against bellperson's generator.
 
 use std::fs;
+use std::path::Path;
 
-use bellpepper_core::SynthesisError;
+use bellpepper_core::{Circuit, SynthesisError};
 use bellperson::groth16::{generate_random_parameters, Parameters, VerifyingKey};
 use blstrs::{Bls12, Scalar};
 use ff::Field;
@@ -12,32 +13,39 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::super::develop::{develop, Developed, Target, ToxicWaste};
-use super::super::{DevelopmentMark, Phase, Query, Work};
-use super::{with_work, work, Plain, RandomCircuit, CIRCUIT, STEM};
+use super::super::{Counts, DevelopmentMark, Phase, Query, Work};
+use super::{circuit, with_work, work, Free, Plain, CIRCUIT, STEM};
 use crate::cancel::Cancel;
 use crate::error::{Code, Result};
 
-fn make(folder: &std::path::Path, circuit: RandomCircuit, seed: u64) -> Result<Developed> {
+fn make<C>(folder: &Path, circuit: C, seed: u64) -> Result<Developed>
+where
+    C: Circuit<Scalar> + Copy,
+{
     let toxic = ToxicWaste::random(&mut ChaCha8Rng::seed_from_u64(seed));
     work(|w| develop(&Target { folder, stem: STEM, circuit: CIRCUIT }, || circuit, &toxic, w))
 }
 
-fn bellperson(circuit: RandomCircuit, seed: u64) -> std::result::Result<Parameters<Bls12>, SynthesisError> {
+fn bellperson<C>(circuit: C, seed: u64) -> std::result::Result<Parameters<Bls12>, SynthesisError>
+where
+    C: Circuit<Scalar>,
+{
     generate_random_parameters::<Bls12, _, _>(circuit, &mut ChaCha8Rng::seed_from_u64(seed))
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
     #[test]
-    fn same_secrets_give_the_same_bytes_as_bellperson(seed: u64, steps in 0usize..90) {
+    fn same_secrets_give_the_same_bytes_as_bellperson(seed: u64, variables in 0usize..90) {
         let dir = tempfile::tempdir().unwrap();
-        let circuit = RandomCircuit::new(seed, steps);
+        let circuit = super::circuit(seed, variables);
         let made = make(dir.path(), circuit, seed ^ 1).unwrap();
         let expected = bellperson(circuit, seed ^ 1).unwrap();
         let mut bytes = Vec::new();
         expected.write(&mut bytes).unwrap();
         let written = fs::read(&made.params).unwrap();
         prop_assert!(written == bytes);
+        prop_assert_eq!(made.counts, Counts::of_shape(&made.shape));
         prop_assert_eq!(made.counts.params_len(), Some(written.len() as u64));
         prop_assert!(Parameters::<Bls12>::read(&written[..], true).unwrap() == expected);
         let vk = VerifyingKey::<Bls12>::read(&fs::read(&made.vk).unwrap()[..]).unwrap();
@@ -48,7 +56,7 @@ proptest! {
 #[test]
 fn a_free_variable_is_refused_as_bellperson_refuses_it() {
     let dir = tempfile::tempdir().unwrap();
-    let circuit = RandomCircuit { unconstrained: true, ..RandomCircuit::new(4, 20) };
+    let circuit = Free(super::circuit(4, 20));
     let e = make(dir.path(), circuit, 1).unwrap_err();
     assert_eq!(e.code(), Code::InvalidArgument);
     assert!(e.message().contains("private variable"), "{e}");
@@ -61,7 +69,7 @@ fn every_phase_is_reported_and_the_key_is_marked() {
     let dir = tempfile::tempdir().unwrap();
     let toxic = ToxicWaste::random(&mut ChaCha8Rng::seed_from_u64(1));
     let target = Target { folder: dir.path(), stem: STEM, circuit: CIRCUIT };
-    let (made, phases) = with_work(|w| develop(&target, || RandomCircuit::new(1, 40), &toxic, w));
+    let (made, phases) = with_work(|w| develop(&target, || circuit(1, 40), &toxic, w));
     let made = made.unwrap();
     let expected: Vec<_> = std::iter::once(Phase::Synthesis).chain(Query::ALL.map(Phase::Query)).collect();
     assert_eq!(phases, expected);
@@ -76,12 +84,12 @@ fn every_phase_is_reported_and_the_key_is_marked() {
 #[test]
 fn only_development_keys_are_replaced() {
     let dir = tempfile::tempdir().unwrap();
-    let first = fs::read(make(dir.path(), RandomCircuit::new(1, 10), 1).unwrap().params).unwrap();
-    let made = make(dir.path(), RandomCircuit::new(1, 10), 2).unwrap();
+    let first = fs::read(make(dir.path(), circuit(1, 10), 1).unwrap().params).unwrap();
+    let made = make(dir.path(), circuit(1, 10), 2).unwrap();
     let second = fs::read(&made.params).unwrap();
     assert_ne!(first, second);
     fs::remove_file(DevelopmentMark::path(&made.params)).unwrap();
-    let e = make(dir.path(), RandomCircuit::new(1, 10), 3).unwrap_err();
+    let e = make(dir.path(), circuit(1, 10), 3).unwrap_err();
     assert_eq!(e.code(), Code::InvalidArgument);
     assert!(e.message().contains("not marked"), "{e}");
     assert_eq!(fs::read(&made.params).unwrap(), second);
@@ -99,7 +107,7 @@ fn useless_secrets_are_refused() {
         ToxicWaste { tau: root, ..good },
     ] {
         let target = Target { folder: dir.path(), stem: STEM, circuit: CIRCUIT };
-        let e = work(|w| develop(&target, || RandomCircuit::new(1, 4), &toxic, w)).unwrap_err();
+        let e = work(|w| develop(&target, || circuit(1, 4), &toxic, w)).unwrap_err();
         assert_eq!(e.code(), Code::InvalidArgument);
     }
     assert_eq!(super::Fixture::names(dir.path()), [""; 0]);
@@ -112,11 +120,11 @@ fn a_circuit_that_changes_is_refused() {
     let target = Target { folder: dir.path(), stem: STEM, circuit: CIRCUIT };
     for (first, then) in [(10, 40), (40, 10), (40, 39)] {
         let calls = std::cell::Cell::new(0);
-        let circuit = || {
+        let changing = || {
             calls.set(calls.get() + 1);
-            RandomCircuit::new(7, if calls.get() == 1 { first } else { then })
+            circuit(7, if calls.get() == 1 { first } else { then })
         };
-        let e = work(|w| develop(&target, circuit, &toxic, w)).unwrap_err();
+        let e = work(|w| develop(&target, changing, &toxic, w)).unwrap_err();
         assert_eq!(e.code(), Code::InvalidArgument);
         assert!(e.message().contains("not the same"), "{e}");
     }
@@ -135,7 +143,7 @@ fn a_cancelled_setup_leaves_nothing() {
             }
         };
         let w = Work { arithmetic: &Plain, progress: &progress, cancel: &cancel };
-        let e = develop(&target, || RandomCircuit::new(1, 40), &toxic, &w).unwrap_err();
+        let e = develop(&target, || circuit(1, 40), &toxic, &w).unwrap_err();
         assert_eq!(e.code(), Code::Cancelled);
         assert_eq!(super::Fixture::names(dir.path()), [""; 0]);
     }

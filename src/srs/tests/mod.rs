@@ -8,17 +8,17 @@ mod store;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use bellpepper_core::{Circuit, ConstraintSystem, LinearCombination, SynthesisError, Variable};
+use bellpepper_core::{Circuit, ConstraintSystem, SynthesisError};
 use blstrs::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
-use ff::Field;
 use group::Curve;
-use rand::{Rng, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 
 use super::develop::{develop, Target, ToxicWaste};
 use super::{Arithmetic, Phase, Progress, Store, StoreConfig, Work};
 use crate::cancel::Cancel;
+use crate::circuit::testing::RandomCircuit;
 use crate::circuit::Shape;
 use crate::error::Result;
 use crate::kind::{CircuitId, ProofKind};
@@ -75,66 +75,28 @@ pub(super) fn work<T>(f: impl FnOnce(&Work) -> T) -> T {
     with_work(f).0
 }
 
-/// A circuit of random rank-1 constraints; inputs and private variables are allocated between them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RandomCircuit {
-    pub seed: u64,
-    pub steps: usize,
-    /// Leaves the last private variable out of every constraint.
-    pub unconstrained: bool,
-}
-
-impl RandomCircuit {
-    pub(super) fn new(seed: u64, steps: usize) -> Self {
-        RandomCircuit { seed, steps, unconstrained: false }
+/// A blank random circuit with about this many variables.
+pub(super) fn circuit(seed: u64, variables: usize) -> RandomCircuit {
+    RandomCircuit {
+        seed,
+        inputs: variables / 5,
+        aux: variables - variables / 5,
+        boolean_percent: 50,
+        values: false,
     }
 }
 
-fn random_terms(rng: &mut ChaCha8Rng, variables: &[Variable]) -> LinearCombination<Scalar> {
-    let mut terms = LinearCombination::zero();
-    for _ in 0..rng.gen_range(0..5) {
-        let variable = variables[rng.gen_range(0..variables.len())];
-        let coefficient = match rng.gen_range(0..5) {
-            0 => Scalar::ZERO,
-            1 => -Scalar::ONE,
-            2 => Scalar::random(&mut *rng),
-            _ => Scalar::ONE,
-        };
-        terms = terms + (coefficient, variable);
-    }
-    terms
-}
+/// A circuit with a private variable that stands in no constraint.
+#[derive(Clone, Copy)]
+pub(super) struct Free(pub RandomCircuit);
 
-impl Circuit<Scalar> for RandomCircuit {
+impl Circuit<Scalar> for Free {
     fn synthesize<CS: ConstraintSystem<Scalar>>(
         self,
         cs: &mut CS,
     ) -> std::result::Result<(), SynthesisError> {
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
-        let mut variables = vec![CS::one()];
-        for step in 0..self.steps {
-            let missing = || Err(SynthesisError::AssignmentMissing);
-            let variable = match rng.gen_range(0..4) {
-                0 => cs.alloc_input(|| format!("input {step}"), missing)?,
-                _ => cs.alloc(|| format!("aux {step}"), missing)?,
-            };
-            let [a, b, c] = [(); 3].map(|()| random_terms(&mut rng, &variables));
-            variables.push(variable);
-            // The new variable stands in one of the three, so every variable is constrained.
-            let place = rng.gen_range(0..3);
-            let with = |terms: LinearCombination<Scalar>, here: usize| {
-                if place == here {
-                    terms + (Scalar::from(2), variable)
-                } else {
-                    terms
-                }
-            };
-            cs.enforce(|| format!("row {step}"), |_| with(a, 0), |_| with(b, 1), |_| with(c, 2));
-        }
-        if self.unconstrained {
-            cs.alloc(|| "free", || Err(SynthesisError::AssignmentMissing))?;
-        }
-        Ok(())
+        self.0.synthesize(cs)?;
+        cs.alloc(|| "free", || Err(SynthesisError::AssignmentMissing)).map(|_| ())
     }
 }
 
@@ -155,17 +117,8 @@ impl Fixture {
         let toxic = ToxicWaste::random(&mut ChaCha8Rng::seed_from_u64(3));
         let folder = dir.path().join("params");
         let target = Target { folder: &folder, stem, circuit: CIRCUIT };
-        let made = work(|w| develop(&target, || RandomCircuit::new(9, 60), &toxic, w)).unwrap();
-        let queries = made.counts.queries;
-        let shape = Shape {
-            inputs: made.counts.ic,
-            aux: queries[1],
-            constraints: made.constraints,
-            a_aux_density: queries[2] - made.counts.ic,
-            b_aux_density: queries[3],
-            ..Shape::default()
-        };
-        Fixture { dir, params: made.params, shape }
+        let made = work(|w| develop(&target, || circuit(9, 60), &toxic, w)).unwrap();
+        Fixture { dir, params: made.params, shape: made.shape }
     }
 
     /// The key without its mark and without what was remembered of it, under another stem: a foreign file.

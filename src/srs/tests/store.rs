@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::super::develop::{develop, Target, ToxicWaste};
 use super::super::{Phase, Progress, Store, StoreConfig, Work};
-use super::{with_work, work, Fixture, Plain, RandomCircuit, CIRCUIT, OFFICIAL, STEM};
+use super::{circuit, with_work, work, Fixture, Plain, CIRCUIT, OFFICIAL, STEM};
 use crate::cancel::Cancel;
 use crate::error::Code;
 use rand::SeedableRng;
@@ -99,7 +99,7 @@ fn a_new_params_file_is_imported_again() {
     let toxic = ToxicWaste::random(&mut rand_chacha::ChaCha8Rng::seed_from_u64(77));
     let folder = fixture.params.parent().unwrap();
     let target = Target { folder, stem: STEM, circuit: CIRCUIT };
-    work(|w| develop(&target, || RandomCircuit::new(9, 60), &toxic, w)).unwrap();
+    work(|w| develop(&target, || circuit(9, 60), &toxic, w)).unwrap();
     let (srs, phases) = open();
     assert_ne!(*srs.unwrap().source_digest(), first);
     assert_eq!(phases, [Phase::Import]);
@@ -153,7 +153,7 @@ fn a_key_that_differs_from_its_params_file_is_refused() {
     let toxic = ToxicWaste::random(&mut rand_chacha::ChaCha8Rng::seed_from_u64(5));
     let folder = other.params.parent().unwrap();
     let target = Target { folder, stem: "v28-of-another", circuit: CIRCUIT };
-    let made = work(|w| develop(&target, || RandomCircuit::new(9, 60), &toxic, w)).unwrap();
+    let made = work(|w| develop(&target, || circuit(9, 60), &toxic, w)).unwrap();
     let vk = fixture.params.with_extension("vk");
     fs::copy(made.vk, &vk).unwrap();
     let e = work(|w| fixture.store(true).check("v28-of-somebody-else", w)).unwrap_err();
