@@ -1,11 +1,25 @@
 //! The pipeline: threads and channels that run what the pure scheduler decides.
 
 mod config;
+mod door;
+mod driver;
+mod entry;
+mod open;
+mod registry;
+mod shared;
+mod snapshot;
 mod status;
+#[cfg(test)]
+mod tests;
 mod toml_reader;
+mod work;
+mod workers;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::Duration;
+
+use crossbeam::channel::bounded;
 
 pub use config::{BackendChoice, Config};
 pub use status::{
@@ -13,11 +27,15 @@ pub use status::{
     Totals, STATUS_VERSION,
 };
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::kind::{CircuitId, ProofKind};
 use crate::prove::{Backend, Catalog, ProofTask};
+use crate::schedule::Event;
 use crate::units::Bytes;
-use crate::wire;
+use crate::wire::{self, await_proof_response::Status as Answer};
+use entry::lock;
+use shared::{closed, Shared};
+use work::Message;
 
 /// The longest message that [`Engine::submit`] reads.
 pub const MAX_MESSAGE: Bytes = Bytes::mib(256);
@@ -74,88 +92,132 @@ pub enum Shutdown {
 }
 
 /// A running prover. Shared as `Arc`; every method may be called from any thread.
-pub struct Engine {}
+pub struct Engine {
+    shared: Arc<Shared>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    door: door::Gate,
+    /// Tag of this engine's job names: a name of an earlier engine is unknown to this one.
+    tag: u32,
+}
 
 impl Engine {
-    /// Opens an engine on the real parts.
+    /// Opens an engine on the real parts: this library's core and Filecoin's circuits.
     pub fn open(config: Config) -> Result<Arc<Engine>> {
         config.validate()?;
-        Err(Error::internal("not wired yet"))
+        let parts = open::real_parts(&config)?;
+        Engine::with_parts(config, parts)
     }
 
     /// Opens an engine on given parts.
     pub fn with_parts(config: Config, parts: Parts) -> Result<Arc<Engine>> {
         config.validate()?;
-        let _ = parts;
-        Err(Error::internal("not wired yet"))
+        open::start(config, parts)
     }
 
-    /// Takes a serialized `SubmitProofRequest` of at most [`MAX_MESSAGE`].
+    /// Takes a serialized `SubmitProofRequest` of at most [`MAX_MESSAGE`]. The same request again, while it
+    /// is unfinished or its proof is kept, is the same job.
+    ///
+    /// `InvalidRequest`: it does not decode or its parts do not fit together; `DuplicateRequest`: its id is
+    /// in use with other content; `Busy`: too many are unfinished, with a hint when to retry;
+    /// `BudgetExceeded`: it can never fit, with need and limit; `ParametersMissing`; `Closed`.
     pub fn submit(&self, message: &[u8]) -> Result<Submitted> {
-        let _ = message;
-        Err(Error::internal("not wired yet"))
+        self.take(message)
     }
 
     /// Waits for a job's answer; without one after `timeout` (`None`: for ever) its status is `TIMEOUT`.
     pub fn wait(&self, job_id: &str, timeout: Option<Duration>) -> Result<wire::AwaitProofResponse> {
-        let _ = (job_id, timeout);
-        Err(Error::internal("not wired yet"))
+        Ok(self.shared.registry.find(job_id)?.wait(timeout))
     }
 
     /// A job's answer, or status `UNKNOWN` while it is unfinished.
     pub fn poll(&self, job_id: &str) -> Result<wire::AwaitProofResponse> {
-        let _ = job_id;
-        Err(Error::internal("not wired yet"))
+        Ok(self.shared.registry.find(job_id)?.poll(Answer::Unknown))
     }
 
     /// Ends a job as cancelled; false where it had ended before.
     pub fn cancel(&self, job_id: &str) -> Result<bool> {
-        let _ = job_id;
-        Err(Error::internal("not wired yet"))
+        let entry = self.shared.registry.find(job_id)?;
+        if entry.is_answered() {
+            return Ok(false);
+        }
+        self.shared.send(Message::Event(Event::Cancelled { job: entry.identity.id }))?;
+        Ok(true)
     }
 
     /// How many more requests of a kind would be accepted now without making an earlier one wait longer
     /// for memory.
     pub fn headroom(&self, kind: ProofKind) -> u32 {
-        let _ = kind;
-        0
+        if !self.shared.config.kinds.contains(&kind) {
+            return 0;
+        }
+        let headroom = self.shared.ask(move |scheduler| scheduler.headroom(kind));
+        headroom.map_or(0, |n| u32::try_from(n).unwrap_or(u32::MAX))
     }
 
     /// Loads a circuit ahead of its first proof.
     pub fn preload(&self, circuit: CircuitId) -> Result<Preloaded> {
-        let _ = circuit;
-        Err(Error::internal("not wired yet"))
+        let started = std::time::Instant::now();
+        let costs = self.shared.projection(circuit)?.costs;
+        let (reply, answer) = bounded(1);
+        self.shared.send(Message::Preload { costs, reply })?;
+        let already_loaded = answer.recv().map_err(|_| closed())??;
+        Ok(Preloaded { already_loaded, load_time: started.elapsed() })
     }
 
     /// Gives an idle circuit's memory back; `Busy` while it is in use.
     pub fn evict(&self, circuit: CircuitId) -> Result<Evicted> {
-        let _ = circuit;
-        Err(Error::internal("not wired yet"))
+        let (reply, answer) = bounded(1);
+        self.shared.send(Message::Evict { circuit, reply })?;
+        let freed = answer.recv().map_err(|_| closed())??;
+        Ok(Evicted { was_loaded: freed.is_some(), freed: freed.unwrap_or_default() })
     }
 
     /// A snapshot.
     pub fn status(&self) -> Status {
-        Status::default()
+        snapshot::status(&self.shared)
     }
 
     /// One job's facts, running or kept.
     pub fn report(&self, job_id: &str) -> Option<JobReport> {
-        let _ = job_id;
-        None
+        Some(self.shared.registry.find(job_id).ok()?.report())
     }
 
     /// Every metric as Prometheus text.
     pub fn metrics(&self) -> String {
-        String::new()
+        snapshot::metrics(&self.shared)
     }
 
-    /// Called after every answer, from a thread of the engine; must not block.
+    /// Called after every answer, from a thread of the engine; must not block. Replaces an earlier hook.
     pub fn on_completion(&self, hook: Arc<dyn Fn() + Send + Sync>) {
-        let _ = hook;
+        *lock(&self.shared.hook) = Some(hook);
     }
 
-    /// Stops the engine; returns when its threads have ended. A second call waits for the first.
+    /// Stops the engine: every job gets its answer, every waiter wakes, and the call returns when the
+    /// threads have ended. Steps that cannot be interrupted are waited for. May be called again, also to
+    /// abort while another thread drains.
     pub fn shutdown(&self, mode: Shutdown) {
-        let _ = mode;
+        let event = match mode {
+            Shutdown::Drain => Event::Drain,
+            Shutdown::Abort => Event::Shutdown,
+        };
+        // Where nobody listens any more the engine is stopped already.
+        let _ = self.shared.send(Message::Event(event));
+        let mut threads = lock(&self.threads);
+        let here = std::thread::current().id();
+        for thread in threads.drain(..).filter(|thread| thread.thread().id() != here) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the engine ended in a panic");
+            }
+        }
+        for entry in self.shared.registry.unanswered() {
+            entry.admit(Err(closed()));
+            entry.answer(Answer::Cancelled, Vec::new(), Some(closed().to_string()));
+        }
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.shutdown(Shutdown::Abort);
     }
 }

@@ -6,11 +6,15 @@ use crate::error::Result;
 use crate::units::Bytes;
 
 pub mod cpu;
+#[doc(hidden)]
+pub mod fake;
 mod proof;
 mod task;
+mod verify;
 
 pub use proof::{Blinding, Proof};
 pub use task::{Catalog, CircuitData, Footprint, ProofTask};
+pub use verify::verify;
 
 /// One place where the heavy step runs. The slot's working set exists only inside [`Backend::start`].
 pub trait Backend: Send + Sync {
@@ -19,6 +23,13 @@ pub trait Backend: Send + Sync {
 
     /// Resident bytes of `start` beyond SRS, matrices and witness; a pure function of the shape.
     fn working_set(&self, shape: &Shape) -> Bytes;
+
+    /// Resident bytes of `finish` beyond SRS, matrices and witness, for a witness with `wide` wide values;
+    /// a pure function of its arguments. Without a projection of its own, as much as `start`.
+    fn finishing_set(&self, shape: &Shape, wide: u64) -> Bytes {
+        let _ = wide;
+        self.working_set(shape)
+    }
 
     /// The heavy step: evaluates A·w and B·w from the compact witness, computes the quotient and its
     /// multi-scalar multiplication. Evaluation buffers are free when it returns.

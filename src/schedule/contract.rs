@@ -182,4 +182,6 @@ pub enum Action {
     Preloaded { circuit: CircuitId, result: Result<bool> },
     /// Answers every `Evict` of this circuit: the bytes given back, `None` where it was not in memory.
     Evicted { circuit: CircuitId, result: Result<Option<Bytes>> },
+    /// An invariant of the scheduler did not hold: report it.
+    Fault { error: Error },
 }

@@ -93,14 +93,19 @@ impl Scheduler {
         })
     }
 
-    /// Takes one event and says what to do, in order. An error is a broken invariant of the scheduler
-    /// itself; its state is consistent up to that event.
-    pub fn on(&mut self, now: u64, event: Event) -> Result<Vec<Action>> {
+    /// Takes one event and says what to do, in order.
+    pub fn on(&mut self, now: u64, event: Event) -> Vec<Action> {
         let mut actions = Vec::new();
-        self.take(now, event, &mut actions)?;
-        self.expire(now, &mut actions)?;
-        self.advance(now, &mut actions)?;
-        Ok(actions)
+        for result in [
+            self.take(now, event, &mut actions),
+            self.expire(now, &mut actions),
+            self.advance(now, &mut actions),
+        ] {
+            if let Err(error) = result {
+                actions.push(Action::Fault { error });
+            }
+        }
+        actions
     }
 
     fn take(&mut self, now: u64, event: Event, actions: &mut Vec<Action>) -> Result<()> {
@@ -331,6 +336,8 @@ impl Scheduler {
                 self.slots.settle(&self.residency, &mut self.ledger)?;
             }
             Claimed::Residency(circuit) => {
+                let lost = Error::internal(format!("loading {circuit} ended without a result"));
+                self.load_failed(now, circuit, lost, actions)?;
                 let freed = self.ledger.release(claim)?.total();
                 self.left(circuit, freed, actions);
             }
@@ -375,6 +382,11 @@ impl Scheduler {
     /// The prover slots.
     pub fn slots(&self) -> Vec<SlotView> {
         self.slots.views(&self.ledger)
+    }
+
+    /// Whether new requests are refused.
+    pub fn is_draining(&self) -> bool {
+        self.draining
     }
 
     /// Nothing more will happen: no job, no claim, and no new ones are accepted.

@@ -107,7 +107,7 @@ impl World {
 
     fn tell(&mut self, event: Event) {
         self.now += 1;
-        for action in self.scheduler.on(self.now, event).unwrap() {
+        for action in self.scheduler.on(self.now, event) {
             self.act(action);
         }
         let ledger = self.scheduler.ledger();
@@ -145,6 +145,7 @@ impl World {
                 }
             }
             Action::Complete { job, outcome } => self.complete(job, outcome),
+            Action::Fault { error } => panic!("{error}"),
             reply @ (Action::Preloaded { .. } | Action::Evicted { .. }) => self.replies.push(reply),
         }
     }

@@ -27,7 +27,7 @@ use super::sequence::Sequence;
 const MAGIC: [u8; 8] = *b"FOREBAYM";
 const VERSION: u32 = 1;
 const MAX_TAG: usize = 256;
-const DIGEST: usize = 32;
+pub(super) const DIGEST: usize = 32;
 const SECTIONS: usize = 5;
 /// Header bytes beside the tag.
 const FIXED: usize = 8 + 4 + 4 + 2 + 8 * 8 + 8 + 8 * (1 + SECTIONS) + 2 * DIGEST;
@@ -67,26 +67,33 @@ pub(super) fn save(matrices: &Matrices, path: &Path) -> Result<()> {
 }
 
 pub(super) fn load(path: &Path) -> Result<Matrices> {
-    let (mut file, header) = open(path)?;
-    read_sections(&mut file, header).map_err(|error| error.at(path.display()))
+    let (mut file, len) = open(path)?;
+    read(&mut file, len).map_err(|error| error.at(path.display()))
 }
 
 pub(super) fn read_header(path: &Path) -> Result<Header> {
-    Ok(open(path)?.1)
+    let (mut file, len) = open(path)?;
+    Header::read(&mut file, len).map_err(|error| error.at(path.display()))
 }
 
-fn open(path: &Path) -> Result<(File, Header)> {
-    let mut file = File::open(path).map_err(|error| match error.kind() {
+/// Reads a whole file of `len` bytes.
+pub(super) fn read(file: &mut impl Read, len: u64) -> Result<Matrices> {
+    let header = Header::read(file, len)?;
+    read_sections(file, header)
+}
+
+fn open(path: &Path) -> Result<(File, u64)> {
+    let file = File::open(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
             Error::new(Code::NotFound, format!("there is no matrix file {}", path.display()))
         }
         _ => Error::system(describe("opening", path), error),
     })?;
-    let header = Header::read(&mut file).map_err(|error| error.at(path.display()))?;
-    Ok((file, header))
+    let len = file.metadata().map_err(|error| Error::system(describe("opening", path), error))?.len();
+    Ok((file, len))
 }
 
-fn read_sections(file: &mut File, header: Header) -> Result<Matrices> {
+fn read_sections(file: &mut impl Read, header: Header) -> Result<Matrices> {
     let mut hasher = hasher();
     let [dictionary, frames, a_aux, b_input, b_aux] = header.sections;
     let dictionary = read_section(file, dictionary, &mut hasher)?;
@@ -133,10 +140,9 @@ impl Header {
     }
 
     /// Reads and checks the header, and that the file is exactly as long as its sections.
-    fn read(file: &mut File) -> Result<Header> {
-        let len = file.metadata().map_err(|e| Error::system("reading a file's length", e))?.len();
+    fn read(file: &mut impl Read, len: u64) -> Result<Header> {
         let mut start = [0; 16];
-        file.read_exact(&mut start).map_err(|_| damaged(format!("it has only {len} bytes")))?;
+        read_header_bytes(file, &mut start, len)?;
         let (magic, lengths) = start.split_at(8);
         let (version, header_len) = lengths.split_at(4);
         let (version, header_len) = (le_u32(version), le_u32(header_len) as usize);
@@ -150,7 +156,7 @@ impl Header {
         }
         let mut bytes = start.to_vec();
         bytes.resize(header_len, 0);
-        file.read_exact(&mut bytes[16..]).map_err(|_| damaged(format!("it has only {len} bytes")))?;
+        read_header_bytes(file, &mut bytes[16..], len)?;
         let (content, own) = bytes.split_at(header_len - DIGEST);
         if digest([content]) != own {
             return Err(damaged("the checksum of its header does not match"));
@@ -206,6 +212,13 @@ impl Header {
     }
 }
 
+fn read_header_bytes(file: &mut impl Read, bytes: &mut [u8], file_len: u64) -> Result<()> {
+    file.read_exact(bytes).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => damaged(format!("it has only {file_len} bytes")),
+        _ => Error::system("reading a matrix file", error),
+    })
+}
+
 fn shape_numbers(shape: &Shape) -> [u64; 8] {
     [
         shape.inputs,
@@ -238,7 +251,7 @@ fn hasher() -> blake2b_simd::State {
     blake2b_simd::Params::new().hash_length(DIGEST).to_state()
 }
 
-fn digest<const N: usize>(parts: [&[u8]; N]) -> [u8; DIGEST] {
+pub(super) fn digest<const N: usize>(parts: [&[u8]; N]) -> [u8; DIGEST] {
     let mut hasher = hasher();
     for part in parts {
         hasher.update(part);
@@ -249,7 +262,7 @@ fn digest<const N: usize>(parts: [&[u8]; N]) -> [u8; DIGEST] {
 }
 
 /// Reads a section whose length the file's own length has confirmed.
-fn read_section(file: &mut File, len: u64, hasher: &mut blake2b_simd::State) -> Result<RegionVec<u8>> {
+fn read_section(file: &mut impl Read, len: u64, hasher: &mut blake2b_simd::State) -> Result<RegionVec<u8>> {
     let mut section = RegionVec::with_capacity(Class::Matrices, Stage::Shared, len as usize)?;
     let mut part = vec![0; (len as usize).min(1 << 16)];
     let mut left = len as usize;
@@ -271,6 +284,7 @@ fn compress(plain: &[u8]) -> Result<Vec<u8>> {
 fn compress_words(words: &[u64]) -> Result<Vec<u8>> {
     let compressed = (|| {
         let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), LEVEL)?;
+        encoder.set_pledged_src_size(Some(size_of_val(words) as u64))?;
         for part in words.chunks(1 << 12) {
             let bytes: Vec<u8> = part.iter().flat_map(|word| word.to_le_bytes()).collect();
             encoder.write_all(&bytes)?;

@@ -7,6 +7,8 @@ mod compile;
 mod dictionary_bytes;
 mod evaluate;
 mod file;
+#[cfg(test)]
+mod file_tests;
 mod pattern;
 mod sequence;
 #[cfg(test)]

@@ -1,0 +1,317 @@
+//! The scheduler's thread: turns messages into events and actions into work.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
+
+use super::entry::{millis, JobEntry};
+use super::shared::{closed, Shared};
+use super::work::{guarded, Claim, Delivery, Door, Ending, Item, Message, Resident, Turn};
+use super::workers;
+use crate::cancel::Cancel;
+use crate::error::{Error, Result};
+use crate::kind::CircuitId;
+use crate::memory::ClaimId;
+use crate::prove::{Proof, ProofTask};
+use crate::schedule::{Action, Event, JobId, Outcome, Scheduler};
+use crate::telemetry::metric;
+use crate::units::Bytes;
+
+/// Where the work goes.
+pub(super) struct Outlets {
+    pub synthesis: Sender<Box<Item>>,
+    pub slots: Vec<Sender<Turn>>,
+    pub finish: Sender<Box<Item>>,
+    pub delivery: Sender<Delivery>,
+}
+
+struct Running {
+    entry: Arc<JobEntry>,
+    task: Arc<dyn ProofTask>,
+    intake: Option<Claim>,
+    /// Partitions that wait here.
+    waiting: HashMap<usize, Box<Item>>,
+    proofs: Vec<Option<Proof>>,
+}
+
+pub(super) struct Driver {
+    shared: Arc<Shared>,
+    scheduler: Scheduler,
+    outlets: Outlets,
+    jobs: HashMap<JobId, Running>,
+    circuits: HashMap<CircuitId, Resident>,
+    loads: HashMap<CircuitId, Cancel>,
+    preloads: HashMap<CircuitId, Vec<Sender<Result<bool>>>>,
+    evictions: HashMap<CircuitId, Vec<Sender<Result<Option<Bytes>>>>>,
+}
+
+impl Driver {
+    pub fn new(shared: Arc<Shared>, scheduler: Scheduler, outlets: Outlets) -> Driver {
+        Driver {
+            shared,
+            scheduler,
+            outlets,
+            jobs: HashMap::new(),
+            circuits: HashMap::new(),
+            loads: HashMap::new(),
+            preloads: HashMap::new(),
+            evictions: HashMap::new(),
+        }
+    }
+
+    /// Runs until the engine is shut down and everything has come back.
+    pub fn run(mut self, messages: &Receiver<Message>) {
+        while !self.scheduler.finished() {
+            let message = match self.scheduler.next_deadline() {
+                None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(at) => messages.recv_timeout(Duration::from_nanos(at.saturating_sub(self.shared.now()))),
+            };
+            let message = match message {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => Message::Event(Event::Tick),
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let shared = self.shared.clone();
+            let handled = guarded(&shared.tally, "the scheduler", || {
+                self.handle(message);
+                Ok(())
+            });
+            if let Err(error) = handled {
+                self.fault(&error);
+            }
+        }
+    }
+
+    fn handle(&mut self, message: Message) {
+        match message {
+            Message::Event(event) => {
+                if let Event::LoadFailed { circuit, .. } = &event {
+                    self.loads.remove(circuit);
+                }
+                self.tell(event);
+            }
+            Message::Submit(door) => self.enter(&door),
+            Message::Synthesized(item) => {
+                let bytes = item.witness.as_ref().map_or(Bytes::ZERO, |w| w.mapped());
+                let (job, partition) = self.keep(item);
+                self.tell(Event::SynthesisDone { job, partition, bytes });
+            }
+            Message::Started(item) => {
+                let (job, partition) = self.keep(item);
+                self.tell(Event::SlotDone { job, partition });
+            }
+            Message::NotVerified(item) => {
+                let (job, partition) = self.keep(item);
+                self.tell(Event::VerifyFailed { job, partition });
+            }
+            Message::Proved { job, partition, proof } => {
+                let slot = self.jobs.get_mut(&job).and_then(|running| running.proofs.get_mut(partition));
+                if let Some(slot) = slot {
+                    *slot = Some(proof);
+                }
+                self.tell(Event::FinishDone { job, partition });
+            }
+            Message::Loaded { circuit, data, claim, took } => {
+                for running in self.jobs.values().filter(|r| r.entry.identity.circuit == circuit) {
+                    running.entry.note(|report| report.srs_load_ms = millis(took));
+                }
+                self.loads.remove(&circuit);
+                self.circuits.insert(circuit, Resident::new(*data, claim));
+                self.tell(Event::CircuitLoaded { circuit });
+            }
+            Message::Preload { costs, reply } => {
+                self.preloads.entry(costs.circuit).or_default().push(reply);
+                self.tell(Event::Preload { costs });
+            }
+            Message::Evict { circuit, reply } => {
+                self.evictions.entry(circuit).or_default().push(reply);
+                self.tell(Event::Evict { circuit });
+            }
+            Message::Query(query) => query(&self.scheduler),
+        }
+    }
+
+    fn enter(&mut self, door: &Door) {
+        let (entry, task) = (door.entry.clone(), door.task.clone());
+        let submission = door.submission.clone();
+        let proofs = vec![None; submission.partitions];
+        let running = Running { entry, task, intake: None, waiting: HashMap::new(), proofs };
+        self.jobs.insert(submission.job, running);
+        self.tell(Event::Submitted(submission));
+    }
+
+    /// Puts an item down until the scheduler says where it goes; of a job that has ended it is dropped.
+    fn keep(&mut self, item: Box<Item>) -> (JobId, usize) {
+        let at = (item.job(), item.partition);
+        if let Some(running) = self.jobs.get_mut(&at.0) {
+            running.waiting.insert(at.1, item);
+        }
+        at
+    }
+
+    fn tell(&mut self, event: Event) {
+        for action in self.scheduler.on(self.shared.now(), event) {
+            if let Err(error) = self.act(action) {
+                self.fault(&error);
+            }
+        }
+    }
+
+    fn fault(&self, error: &Error) {
+        self.shared.tally.add(metric::FAULTS, &[], 1.0);
+        tracing::error!(%error, "broken invariant of the pipeline");
+    }
+
+    fn claim(&self, id: ClaimId) -> Claim {
+        Claim::new(id, &self.shared.messages)
+    }
+
+    fn act(&mut self, action: Action) -> Result<()> {
+        match action {
+            Action::Accept { job, position, claim } => {
+                let claim = self.claim(claim);
+                let running = self.running(job)?;
+                running.intake = Some(claim);
+                running.entry.admit(Ok(position));
+            }
+            Action::Refuse { job, error } => {
+                let running = self.jobs.remove(&job).ok_or_else(|| unknown(job))?;
+                running.entry.admit(Err(error));
+            }
+            Action::LoadCircuit { circuit, claim } => self.load(circuit, claim),
+            Action::CancelLoad { circuit } => {
+                if let Some(cancel) = self.loads.get(&circuit) {
+                    cancel.cancel();
+                }
+            }
+            Action::DropCircuit { circuit } => {
+                let resident = self.circuits.remove(&circuit);
+                let resident =
+                    resident.ok_or_else(|| Error::internal(format!("{circuit} is not in memory")))?;
+                deliver(&self.outlets.delivery, Delivery::Drop(Box::new(resident)))?;
+            }
+            Action::Synthesize { job, partition, claim } => self.synthesize(job, partition, claim)?,
+            Action::Prove { job, partition, slot, turn } => {
+                let item = self.take(job, partition, slot, turn)?;
+                self.turn(slot, Turn::Prove(item))?;
+            }
+            Action::Diagnose { job, partition, slot, turn } => {
+                let item = self.take(job, partition, slot, turn)?;
+                self.turn(slot, Turn::Diagnose(item))?;
+            }
+            Action::Finish { job, partition, claim } => {
+                let claim = claim.map(|id| self.claim(id));
+                let mut item = self.waiting(job, partition)?;
+                if claim.is_some() {
+                    item.finishing = claim;
+                    item.turn = None;
+                }
+                deliver(&self.outlets.finish, item)?;
+            }
+            Action::Complete { job, outcome } => self.complete(job, outcome)?,
+            Action::Preloaded { circuit, result } => {
+                answer(self.preloads.remove(&circuit), &result);
+            }
+            Action::Evicted { circuit, result } => {
+                answer(self.evictions.remove(&circuit), &result);
+            }
+            Action::Fault { error } => self.fault(&error),
+        }
+        Ok(())
+    }
+
+    fn running(&mut self, job: JobId) -> Result<&mut Running> {
+        self.jobs.get_mut(&job).ok_or_else(|| unknown(job))
+    }
+
+    fn waiting(&mut self, job: JobId, partition: usize) -> Result<Box<Item>> {
+        let item = self.running(job)?.waiting.remove(&partition);
+        item.ok_or_else(|| Error::internal(format!("partition {partition} of job {} is not waiting", job.0)))
+    }
+
+    fn synthesize(&mut self, job: JobId, partition: usize, claim: ClaimId) -> Result<()> {
+        let witness_claim = self.claim(claim);
+        let running = self.running(job)?;
+        running.entry.note(|report| {
+            if report.state == "queued" {
+                report.state = "running";
+                report.queue_wait_ms = millis(running.entry.accepted.elapsed());
+            }
+        });
+        let item = Item {
+            partition,
+            entry: running.entry.clone(),
+            task: running.task.clone(),
+            witness: None,
+            started: None,
+            circuit: None,
+            slot: 0,
+            devices: Vec::new(),
+            turn: None,
+            finishing: None,
+            _witness_claim: witness_claim,
+        };
+        deliver(&self.outlets.synthesis, Box::new(item))
+    }
+
+    fn take(&mut self, job: JobId, partition: usize, slot: usize, turn: ClaimId) -> Result<Box<Item>> {
+        let turn = self.claim(turn);
+        let mut item = self.waiting(job, partition)?;
+        let circuit = item.entry.identity.circuit;
+        let resident = self.circuits.get(&circuit);
+        let resident = resident.ok_or_else(|| Error::internal(format!("{circuit} is not in memory")))?;
+        item.circuit = Some(resident.data.clone());
+        item.turn = Some(turn);
+        item.slot = slot;
+        Ok(item)
+    }
+
+    fn turn(&self, slot: usize, turn: Turn) -> Result<()> {
+        let outlet = self.outlets.slots.get(slot);
+        deliver(outlet.ok_or_else(|| Error::internal(format!("no slot {slot}")))?, turn)
+    }
+
+    fn load(&mut self, circuit: CircuitId, claim: ClaimId) {
+        let cancel = Cancel::new();
+        self.loads.insert(circuit, cancel.clone());
+        let claim = self.claim(claim);
+        let shared = self.shared.clone();
+        let started = Instant::now();
+        let spawned = std::thread::Builder::new()
+            .name(format!("load-{circuit}"))
+            .spawn(move || workers::load(&shared, circuit, claim, &cancel, started));
+        if let Err(e) = spawned {
+            let error = Error::system(format!("starting a thread to load {circuit}"), e);
+            // The claim went down with the thread's closure; its return is already on its way, after this.
+            self.tell(Event::LoadFailed { circuit, error });
+        }
+    }
+
+    fn complete(&mut self, job: JobId, outcome: Outcome) -> Result<()> {
+        let running = self.jobs.remove(&job).ok_or_else(|| unknown(job))?;
+        let Running { entry, task, intake, waiting, proofs } = running;
+        if outcome != Outcome::Proved {
+            entry.cancel.cancel();
+        }
+        drop(waiting);
+        let ending = Ending { entry, task, outcome, proofs, intake };
+        deliver(&self.outlets.delivery, Delivery::Answer(Box::new(ending)))
+    }
+}
+
+fn unknown(job: JobId) -> Error {
+    Error::internal(format!("job {} is unknown", job.0))
+}
+
+fn deliver<T>(outlet: &Sender<T>, work: T) -> Result<()> {
+    outlet.send(work).map_err(|_| closed())
+}
+
+fn answer<T: Clone>(waiting: Option<Vec<Sender<T>>>, result: &T) {
+    for reply in waiting.into_iter().flatten() {
+        // Whoever asked may have given up.
+        let _ = reply.send(result.clone());
+    }
+}

@@ -1,0 +1,96 @@
+//! What all threads of one engine share.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use crossbeam::channel::Sender;
+
+use super::config::Config;
+use super::entry::lock;
+use super::registry::Registry;
+use super::work::{guarded, Message};
+use super::Decoder;
+use crate::error::{Error, Result};
+use crate::kind::CircuitId;
+use crate::memory::Probe;
+use crate::prove::{Backend, Catalog, Footprint};
+use crate::schedule::{Costs, SlotCost};
+use crate::telemetry::Tally;
+
+pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
+
+pub(super) struct Shared {
+    pub config: Config,
+    pub catalog: Arc<dyn Catalog>,
+    pub backends: Vec<Arc<dyn Backend>>,
+    pub decode: Decoder,
+    pub pool: Arc<rayon::ThreadPool>,
+    pub registry: Registry,
+    pub tally: Tally,
+    pub probe: Probe,
+    pub hook: Mutex<Option<Hook>>,
+    pub opened: Instant,
+    pub messages: Sender<Message>,
+    projections: Mutex<HashMap<CircuitId, Projection>>,
+}
+
+/// What is known of a circuit before it is loaded.
+#[derive(Clone)]
+pub(super) struct Projection {
+    pub footprint: Footprint,
+    pub costs: Arc<Costs>,
+}
+
+impl Shared {
+    pub fn new(config: Config, parts: super::Parts, messages: Sender<Message>) -> Shared {
+        Shared {
+            registry: Registry::new(config.keep_results),
+            config,
+            catalog: parts.catalog,
+            backends: parts.backends,
+            decode: parts.decode,
+            pool: parts.pool,
+            tally: Tally::default(),
+            probe: Probe::default(),
+            hook: Mutex::new(None),
+            opened: Instant::now(),
+            messages,
+            projections: Mutex::default(),
+        }
+    }
+
+    /// The scheduler's time.
+    pub fn now(&self) -> u64 {
+        u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    pub fn send(&self, message: Message) -> Result<()> {
+        self.messages.send(message).map_err(|_| closed())
+    }
+
+    /// A circuit's projected bytes; asked of the catalog until it answers.
+    pub fn projection(&self, circuit: CircuitId) -> Result<Projection> {
+        if let Some(known) = lock(&self.projections).get(&circuit) {
+            return Ok(known.clone());
+        }
+        let footprint =
+            guarded(&self.tally, "the catalog", || self.pool.install(|| self.catalog.footprint(circuit)))?;
+        let slots = guarded(&self.tally, "a backend's projection", || {
+            let cost = |backend: &Arc<dyn Backend>| SlotCost {
+                start: backend.working_set(&footprint.shape),
+                finish: backend.finishing_set(&footprint.shape, footprint.wide_hint),
+            };
+            Ok(self.backends.iter().map(cost).collect())
+        })?;
+        let Footprint { witness, matrices, srs, .. } = footprint;
+        let costs = Arc::new(Costs { circuit, witness, matrices, srs, slots });
+        let projection = Projection { footprint, costs };
+        lock(&self.projections).insert(circuit, projection.clone());
+        Ok(projection)
+    }
+}
+
+pub(super) fn closed() -> Error {
+    Error::new(crate::error::Code::Closed, "the engine is closed")
+}

@@ -1,0 +1,293 @@
+//! The bodies of the worker threads. Each piece of work is guarded and ends in exactly one message.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crossbeam::channel::Receiver;
+
+use super::entry::{lock, millis, result_name};
+use super::shared::Shared;
+use super::status::JobReport;
+use super::work::{guarded, Claim, Delivery, Ending, Item, Message, Turn};
+use crate::cancel::Cancel;
+use crate::error::{Code, Error, Result};
+use crate::kind::CircuitId;
+use crate::memory::Stage;
+use crate::prove::{verify, Blinding, Proof};
+use crate::schedule::{Event, Outcome};
+use crate::telemetry::metric;
+use crate::wire::await_proof_response::Status;
+
+/// Runs one piece of work of a partition, timed and guarded; a cancelled job's work does not begin.
+fn step<T>(
+    shared: &Shared,
+    item: &Item,
+    stage: &'static str,
+    body: impl FnOnce() -> Result<T>,
+) -> Result<(T, u64)> {
+    let started = Instant::now();
+    let result = guarded(&shared.tally, stage, || {
+        item.entry.cancel.check()?;
+        body()
+    });
+    let took = started.elapsed();
+    let labels = [("kind", item.entry.identity.kind.name()), ("stage", stage)];
+    shared.tally.add(metric::STAGE_SECONDS, &labels, took.as_secs_f64());
+    shared.tally.add(metric::STAGE_RUNS, &labels, 1.0);
+    result.map(|value| (value, millis(took)))
+}
+
+fn send(shared: &Shared, message: Message) {
+    if shared.send(message).is_err() {
+        tracing::debug!("a result came after the engine had closed");
+    }
+}
+
+/// Makes witnesses, one at a time, on this thread.
+pub(super) fn synthesis(shared: &Arc<Shared>, work: &Receiver<Box<Item>>) {
+    for mut item in work {
+        let (job, partition) = (item.job(), item.partition);
+        let circuit = item.entry.identity.circuit;
+        let made = step(shared, &item, "synthesis", || {
+            let hint = shared.projection(circuit)?.footprint.wide_hint;
+            item.task.synthesize(partition, usize::try_from(hint).unwrap_or(0), &item.entry.cancel)
+        });
+        match made {
+            Ok((mut witness, took)) => {
+                witness.set_stage(Stage::Queued);
+                let bytes = witness.mapped().0;
+                item.entry.note(|report| {
+                    report.synthesis_ms += took;
+                    report.witness_bytes = report.witness_bytes.max(bytes);
+                });
+                item.witness = Some(witness);
+                send(shared, Message::Synthesized(item));
+            }
+            Err(error) => {
+                drop(item);
+                send(shared, Message::Event(Event::SynthesisFailed { job, partition, error }));
+            }
+        }
+    }
+}
+
+/// Runs the heavy step of one prover slot.
+pub(super) fn slot(shared: &Arc<Shared>, work: &Receiver<Turn>) {
+    for turn in work {
+        match turn {
+            Turn::Prove(item) => start(shared, item),
+            Turn::Diagnose(item) => diagnose(shared, item),
+        }
+    }
+}
+
+fn start(shared: &Shared, mut item: Box<Item>) {
+    let (job, partition) = (item.job(), item.partition);
+    if let Some(witness) = &mut item.witness {
+        witness.set_stage(Stage::Proving);
+    }
+    let slot = item.slot;
+    let started = step(shared, &item, "start", || {
+        let backend = backend(shared, slot)?;
+        let (circuit, witness, cancel) = (item.circuit()?, item.witness()?, &item.entry.cancel);
+        shared.pool.install(|| backend.start(circuit, witness, cancel))
+    });
+    match started {
+        Ok((started, took)) => {
+            note_slot(shared, &item, took);
+            item.started = Some(started);
+            if let Some(witness) = &mut item.witness {
+                witness.set_stage(Stage::Finishing);
+            }
+            send(shared, Message::Started(item));
+        }
+        Err(error) => {
+            drop(item);
+            send(shared, Message::Event(Event::SlotFailed { job, partition, error }));
+        }
+    }
+}
+
+fn note_slot(shared: &Shared, item: &Item, took: u64) {
+    let working_set = shared.projection(item.entry.identity.circuit).map_or(0, |p| p.costs.turn(item.slot).0);
+    let device = device(shared, item.slot);
+    item.entry.note(|report| {
+        report.start_ms += took;
+        report.working_set_bytes = report.working_set_bytes.max(working_set);
+        report.device = device;
+        if let Some(circuit) = &item.circuit {
+            report.srs_bytes = circuit.srs.mapped().0;
+            report.matrices_bytes = circuit.matrices.mapped().0;
+        }
+    });
+}
+
+fn backend(shared: &Shared, slot: usize) -> Result<&dyn crate::prove::Backend> {
+    let backend = shared.backends.get(slot).map(|backend| &**backend);
+    backend.ok_or_else(|| Error::internal(format!("no backend for slot {slot}")))
+}
+
+fn device(shared: &Shared, slot: usize) -> String {
+    shared.backends.get(slot).map_or_else(String::new, |backend| backend.name().to_owned())
+}
+
+/// Finishes and verifies proofs.
+pub(super) fn finish(shared: &Arc<Shared>, work: &Receiver<Box<Item>>) {
+    for item in work {
+        finish_one(shared, item);
+    }
+}
+
+fn finish_one(shared: &Shared, mut item: Box<Item>) {
+    let (job, partition) = (item.job(), item.partition);
+    let proof = finish_proof(shared, &item);
+    item.turn = None;
+    item.finishing = None;
+    match proof.and_then(|proof| Ok((proof, verify_proof(shared, &item, &proof)?))) {
+        Ok((proof, true)) => {
+            let device = device(shared, item.slot);
+            let labels = [("kind", item.entry.identity.kind.name()), ("device", device.as_str())];
+            shared.tally.add(metric::PROOFS, &labels, 1.0);
+            item.entry.note(|report| report.partitions_done += 1);
+            drop(item);
+            send(shared, Message::Proved { job, partition, proof });
+        }
+        Ok((_, false)) => {
+            not_verified(shared, &mut item);
+            send(shared, Message::NotVerified(item));
+        }
+        Err(error) => {
+            drop(item);
+            send(shared, Message::Event(Event::FinishFailed { job, partition, error }));
+        }
+    }
+}
+
+fn finish_proof(shared: &Shared, item: &Item) -> Result<Proof> {
+    let (proof, took) = step(shared, item, "finish", || {
+        let backend = backend(shared, item.slot)?;
+        let (circuit, witness, cancel) = (item.circuit()?, item.witness()?, &item.entry.cancel);
+        let started = item.started.ok_or_else(|| Error::internal("a proof to finish was not started"))?;
+        shared.pool.install(|| backend.finish(circuit, witness, started, Blinding::random(), cancel))
+    })?;
+    item.entry.note(|report| report.finish_ms += took);
+    Ok(proof)
+}
+
+fn verify_proof(shared: &Shared, item: &Item, proof: &Proof) -> Result<bool> {
+    let (verified, took) = step(shared, item, "verify", || {
+        let circuit = item.circuit()?;
+        shared.pool.install(|| verify(circuit, proof, &item.task.public_inputs(item.partition)?))
+    })?;
+    item.entry.note(|report| report.verify_ms += took);
+    Ok(verified)
+}
+
+fn not_verified(shared: &Shared, item: &mut Item) {
+    let device = device(shared, item.slot);
+    shared.tally.add(metric::VERIFICATION_FAILURES, &[("device", &device)], 1.0);
+    let identity = &item.entry.identity;
+    tracing::warn!(job = identity.job_id, circuit = %identity.circuit, partition = item.partition, device, "a proof did not verify");
+    item.entry.note(|report| report.reproved += 1);
+    item.devices.push(device);
+    item.started = None;
+    item.circuit = None;
+    if let Some(witness) = &mut item.witness {
+        witness.set_stage(Stage::Queued);
+    }
+}
+
+/// Says whose fault it is that proofs of a partition do not verify.
+fn diagnose(shared: &Shared, item: Box<Item>) {
+    let (job, partition) = (item.job(), item.partition);
+    let circuit = item.entry.identity.circuit;
+    let devices = item.devices.join(" and ");
+    let found = step(shared, &item, "diagnose", || shared.pool.install(|| item.task.diagnose(partition)));
+    let error = match found {
+        Ok((Some(violated), _)) => Error::new(
+            Code::Unsatisfied,
+            format!("partition {partition} of {circuit}: the witness does not satisfy the circuit: {violated}"),
+        ),
+        Ok((None, _)) => Error::new(
+            Code::VerificationFailed,
+            format!(
+                "partition {partition} of {circuit}: proofs made on {devices} did not verify though the witness satisfies \
+                 the circuit; check the device and the parameters"
+            ),
+        ),
+        Err(error) => error.at(format!("proofs of {circuit} made on {devices} did not verify; looking for the reason")),
+    };
+    drop(item);
+    send(shared, Message::Event(Event::Diagnosed { job, partition, error }));
+}
+
+/// Loads one circuit.
+pub(super) fn load(shared: &Shared, circuit: CircuitId, claim: Claim, cancel: &Cancel, started: Instant) {
+    let data = guarded(&shared.tally, "loading a circuit", || {
+        cancel.check()?;
+        shared.pool.install(|| shared.catalog.load(circuit, cancel))
+    });
+    match data {
+        Ok(data) => {
+            let took = started.elapsed();
+            send(shared, Message::Loaded { circuit, data: Box::new(data), claim, took });
+        }
+        Err(error) => {
+            // The failure is told before the claim returns: its bytes mean the circuit has gone.
+            send(shared, Message::Event(Event::LoadFailed { circuit, error }));
+            drop(claim);
+        }
+    }
+}
+
+/// Answers jobs and drops what takes long to drop.
+pub(super) fn delivery(shared: &Arc<Shared>, work: &Receiver<Delivery>) {
+    for delivery in work {
+        match delivery {
+            Delivery::Answer(ending) => answer(shared, *ending),
+            Delivery::Drop(resident) => drop(resident),
+        }
+    }
+}
+
+/// The one place where a job gets its answer.
+fn answer(shared: &Shared, ending: Ending) {
+    let Ending { entry, task, outcome, proofs, intake } = ending;
+    let outcome = match outcome {
+        Outcome::Proved => guarded(&shared.tally, "assembling the proof", || {
+            let proofs: Option<Vec<_>> = proofs.into_iter().collect();
+            task.assemble(&proofs.ok_or_else(|| Error::internal("a proved job lacks a proof"))?)
+        })
+        .map_err(|error| (Status::Failed, error)),
+        Outcome::Failed(error) => Err((Status::Failed, error)),
+        Outcome::Cancelled(error) => Err((Status::Cancelled, error)),
+    };
+    drop(task);
+    drop(intake);
+    let (status, proof, error) = match outcome {
+        Ok(proof) => (Status::Completed, proof, None),
+        Err((status, error)) => (status, Vec::new(), Some(error.to_string())),
+    };
+    let labels = [("kind", entry.identity.kind.name()), ("result", result_name(status))];
+    shared.tally.add(metric::ANSWERED, &labels, 1.0);
+    shared.registry.finished(&entry);
+    entry.answer(status, proof, error);
+    log_answer(&entry.report());
+    let hook = lock(&shared.hook).clone();
+    if let Some(hook) = hook {
+        // A panic of the host's hook is counted like any other and goes no further.
+        let _ = guarded(&shared.tally, "the completion hook", || {
+            hook();
+            Ok(())
+        });
+    }
+}
+
+fn log_answer(report: &JobReport) {
+    let JobReport { job_id, request_id, circuit, state, total_ms, error, .. } = report;
+    if error.is_empty() {
+        tracing::info!(job_id, request_id, circuit, state, total_ms, "job ended");
+    } else {
+        tracing::warn!(job_id, request_id, circuit, state, total_ms, error, "job ended");
+    }
+}
