@@ -31,7 +31,8 @@ fn core() -> Fallible {
 /// makes them hidden, for `src/ffi/hidden.rs`.
 fn hide_bridge() -> Fallible {
     let out = std::path::PathBuf::from(std::env::var("OUT_DIR")?);
-    let generated = std::fs::read_to_string(out.join("cxxbridge/sources/forebay/src/prove/cpu/bridge.rs.cc"))?;
+    let generated =
+        std::fs::read_to_string(out.join("cxxbridge/sources/forebay/src/prove/cpu/bridge.rs.cc"))?;
     let words = generated.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$'));
     let symbols: std::collections::BTreeSet<_> =
         words.filter(|word| word.starts_with("forebay$cxxbridge")).collect();

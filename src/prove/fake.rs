@@ -113,7 +113,9 @@ impl Fake {
         let fault = lock(faults).pop_front().unwrap_or(Fault::None);
         match fault {
             Fault::None => {}
-            Fault::Fail => return Err(Error::new(Code::Backend, format!("{step} of {} failed as scripted", self.name))),
+            Fault::Fail => {
+                return Err(Error::new(Code::Backend, format!("{step} of {} failed as scripted", self.name)))
+            }
             Fault::Panic => std::panic::panic_any(format!("{step} of {} panics as scripted", self.name)),
             Fault::Stall(gate) => {
                 gate.pass(Some(cancel));
