@@ -1,5 +1,7 @@
 #include "bridge/slices.h"
+#include "groth16/quotient.h"
 #include "kernels/table.h"
+#include "msm/bitmap_sum.h"
 #include "msm/fixed_base.h"
 
 namespace forebay {
@@ -33,6 +35,30 @@ template <class G>
 size_t first_invalid_limbs(const Crew& crew, const Limbs& points) {
     const auto values = view<const typename G::Affine>(points);
     return first_invalid<G>(values.data, values.count, PoolWorkers(crew));
+}
+
+template <class G>
+void bitmap_sum_limbs(const Crew& crew, const Limbs& points, size_t offset, const Limbs& selected,
+                      const Limbs& density, const Bytes& scratch, const LimbsMut& sum) {
+    if (!density.empty() && density.size() != selected.size()) {
+        throw std::length_error("a bitmap and its density differ in length");
+    }
+    const auto bases = view<const typename G::Affine>(points);
+    const Selection selection{selected.data(), density.empty() ? nullptr : density.data(), selected.size(), offset};
+    single<typename G::Point>(sum) =
+        bitmap_sum<G>(bases.data, bases.count, selection, scratch_of(scratch), PoolWorkers(crew));
+}
+
+// The domain that exactly holds `count` values.
+unsigned domain_log(size_t count) {
+    unsigned log = 0;
+    while (log < kMaxDomainLog && (size_t{1} << log) < count) log++;
+    if (size_t{1} << log != count) throw std::length_error("a transform needs a power of two of values");
+    return log;
+}
+
+void scale(Fr* values, size_t count, const Fr& factor) {
+    for (size_t i = 0; i < count; i++) mul(values[i], values[i], factor);
 }
 
 }  // namespace
@@ -71,5 +97,52 @@ void fixed_base_g2(const Crew& crew, Limbs base, Limbs scalars, LimbsMut out, By
 
 size_t first_invalid_g1(const Crew& crew, Limbs points) { return first_invalid_limbs<G1>(crew, points); }
 size_t first_invalid_g2(const Crew& crew, Limbs points) { return first_invalid_limbs<G2>(crew, points); }
+
+size_t bitmap_scratch_g1(size_t words, size_t threads) { return bitmap_scratch<G1>(words, threads); }
+size_t bitmap_scratch_g2(size_t words, size_t threads) { return bitmap_scratch<G2>(words, threads); }
+
+void bitmap_sum_g1(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density, Bytes scratch,
+                   LimbsMut sum) {
+    bitmap_sum_limbs<G1>(crew, points, offset, selected, density, scratch, sum);
+}
+
+void bitmap_sum_g2(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density, Bytes scratch,
+                   LimbsMut sum) {
+    bitmap_sum_limbs<G2>(crew, points, offset, selected, density, scratch, sum);
+}
+
+size_t domain_scratch(size_t threads) { return Domain::scratch_bytes(threads); }
+
+void ntt(const Crew& crew, LimbsMut values, bool inverse_direction, bool coset, uint32_t pass_levels,
+         Bytes scratch) {
+    const auto elements = view<Fr>(values);
+    const PoolWorkers workers(crew);
+    const Domain domain(domain_log(elements.count), scratch_of(scratch), workers, pass_levels);
+    const Coset shift = coset ? Coset::kShifted : Coset::kNone;
+    if (inverse_direction) {
+        domain.bit_reverse(elements.data);
+        domain.transform(elements.data, Direction::kInverse, shift);
+        Fr factor;
+        inverse(factor, fr_from(domain.size()));
+        scale(elements.data, elements.count, factor);
+    } else {
+        domain.transform(elements.data, Direction::kForward, shift);
+        domain.bit_reverse(elements.data);
+    }
+}
+
+void quotient_multiply(const Crew& crew, LimbsMut a, LimbsMut b, Bytes scratch) {
+    const auto left = view<Fr>(a), right = view<Fr>(b);
+    if (left.count != right.count) throw std::length_error("evaluation vectors differ in length");
+    const PoolWorkers workers(crew);
+    multiply_polynomials(Domain(domain_log(left.count), scratch_of(scratch), workers), left.data, right.data);
+}
+
+void quotient_divide(const Crew& crew, LimbsMut product, LimbsMut c, Bytes scratch) {
+    const auto left = view<Fr>(product), right = view<Fr>(c);
+    if (left.count != right.count) throw std::length_error("evaluation vectors differ in length");
+    const PoolWorkers workers(crew);
+    divide(Domain(domain_log(left.count), scratch_of(scratch), workers), left.data, right.data, workers);
+}
 
 }  // namespace forebay

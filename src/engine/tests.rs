@@ -1,1 +1,7 @@
+//! The engine end to end: real circuits, real keys, real proofs; faults where a test asks for them.
 
+mod faults;
+mod identity;
+mod lifecycle;
+mod memory;
+mod world;

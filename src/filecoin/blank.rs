@@ -1,7 +1,5 @@
 //! Circuits without values, and the names of their parameter files.
 
-use bellpepper_core::Circuit;
-use blstrs::Scalar;
 use filecoin_proofs::constants::DefaultPieceHasher;
 use filecoin_proofs::parameters::{public_params, window_post_public_params, winning_post_public_params};
 use filecoin_proofs_api::RegisteredPoStProof;
@@ -11,37 +9,46 @@ use storage_proofs_porep::stacked::{StackedCircuit, StackedCompound, StackedDrg}
 use storage_proofs_post::fallback::{self, FallbackPoSt, FallbackPoStCircuit, FallbackPoStCompound};
 use storage_proofs_update::{EmptySectorUpdateCircuit, EmptySectorUpdateCompound, PublicParams};
 
+use super::any::AnyCircuit;
 use super::registered::{POST, SEAL};
 use super::tree::{unregistered, with_tree, SectorTree};
 use crate::error::{Error, Result};
 use crate::kind::{CircuitId, ProofKind};
 
-/// Something to do with a circuit without values, whose type depends on kind and sector size.
-pub trait CircuitVisitor {
-    /// What comes of it.
-    type Output;
+/// Builds a circuit without values, as often as it is called.
+pub type BlankCircuit = Box<dyn Fn() -> AnyCircuit + Send + Sync>;
 
-    /// Called once, with the way to build the circuit.
-    fn visit<C, F>(self, blank: F) -> Result<Self::Output>
-    where
-        C: Circuit<Scalar> + Send,
-        F: Fn() -> Result<C>;
+/// The circuit of `id` without values.
+pub fn blank_circuit(id: CircuitId) -> Result<BlankCircuit> {
+    with_tree!(id.sector_size, Tree => blank::<Tree>(id))
 }
 
-/// Hands the circuit of `id` without values to `visitor`.
-pub fn with_blank_circuit<V: CircuitVisitor>(id: CircuitId, visitor: V) -> Result<V::Output> {
-    with_tree!(id.sector_size, Tree => match id.kind {
-        ProofKind::PorepC2 => visitor.visit(|| {
+fn blank<Tree: SectorTree>(id: CircuitId) -> Result<BlankCircuit> {
+    Ok(match id.kind {
+        ProofKind::PorepC2 => {
             let params = porep_params::<Tree>(id.sector_size)?;
-            Ok(<Porep<Tree> as CompoundProof<StackedDrg<Tree, DefaultPieceHasher>, _>>::blank_circuit(&params))
-        }),
-        ProofKind::SnapUpdate => visitor.visit(|| {
-            Ok(EmptySectorUpdateCircuit::<Tree>::blank(PublicParams::from_sector_size(id.sector_size)))
-        }),
-        ProofKind::WindowPost | ProofKind::WinningPost => visitor.visit(|| {
+            Box::new(move || {
+                AnyCircuit::new(
+                    <Porep<Tree> as CompoundProof<StackedDrg<Tree, DefaultPieceHasher>, _>>::blank_circuit(
+                        &params,
+                    ),
+                )
+            })
+        }
+        ProofKind::SnapUpdate => {
+            let params = PublicParams::from_sector_size(id.sector_size);
+            Box::new(move || AnyCircuit::new(EmptySectorUpdateCircuit::<Tree>::blank(params.clone())))
+        }
+        ProofKind::WindowPost | ProofKind::WinningPost => {
             let params = post_params::<Tree>(id)?;
-            Ok(<FallbackPoStCompound<Tree> as CompoundProof<FallbackPoSt<Tree>, _>>::blank_circuit(&params))
-        }),
+            Box::new(move || {
+                AnyCircuit::new(
+                    <FallbackPoStCompound<Tree> as CompoundProof<FallbackPoSt<Tree>, _>>::blank_circuit(
+                        &params,
+                    ),
+                )
+            })
+        }
     })
 }
 

@@ -4,7 +4,9 @@
 //! [`decode`] turns an untrusted `cuzk.v1.SubmitProofRequest` into a [`ProofTask`]. Every length, index and
 //! field element that Filecoin's circuit code relies on is checked here, before it is relied on.
 
+mod any;
 mod blank;
+mod catalog;
 mod decode;
 mod develop;
 mod guard;
@@ -22,10 +24,14 @@ mod winning;
 
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
-pub use blank::{parameter_stem, with_blank_circuit, CircuitVisitor};
+pub use any::AnyCircuit;
+pub use blank::{blank_circuit, parameter_stem, BlankCircuit};
+pub use catalog::{develop, FilecoinCatalog};
 pub use decode::prover_id;
 pub use develop::develop_parameters;
 pub use request::request_from_c1;

@@ -317,14 +317,14 @@ fn open_challenge<Tree: SectorTree>(proof: &VanillaProof<Tree>, layout: &Layout)
 
 fn check_indexes(indexes: &[u64], expected: &[Scalar]) -> Result<()> {
     check_count("indexes", expected.len(), indexes.len())?;
-    let differs = indexes.iter().zip(expected).position(|(index, input)| Scalar::from(*index) != *input);
-    match differs {
-        None => Ok(()),
-        Some(at) => Err(invalid(format!(
-            "the vanilla proof opens node {} where seed and replica id ask for another (public input {at} of the challenge)",
-            indexes[at]
-        ))),
+    for (at, (index, input)) in indexes.iter().zip(expected).enumerate() {
+        if Scalar::from(*index) != *input {
+            return Err(invalid(format!(
+                "the vanilla proof opens node {index}, but seed and replica id ask for another (public input {at} of the challenge)"
+            )));
+        }
     }
+    Ok(())
 }
 
 /// A column's labels and the path of its hash. The fields of a `ColumnProof` are private: they are read

@@ -3,9 +3,10 @@
 use bellpepper_core::Circuit;
 use blstrs::Scalar;
 
+use super::any::AnyCircuit;
 use super::guard::guarded;
 use crate::cancel::Cancel;
-use crate::circuit::{Expected, Witness};
+use crate::circuit::{first_violation, Expected, Witness};
 use crate::error::{Code, Error, Result};
 use crate::kind::{CircuitId, ProofKind};
 use crate::prove::{Proof, ProofTask};
@@ -14,7 +15,7 @@ use crate::units::Bytes;
 /// What one request states, and the vanilla proofs that show it.
 pub(super) trait Statement: Send + Sync {
     /// The circuit of one partition.
-    type Circuit: Circuit<Scalar>;
+    type Circuit: Circuit<Scalar> + Send + 'static;
 
     /// How many partitions there are.
     fn partitions(&self) -> usize;
@@ -85,6 +86,10 @@ impl<S: Statement> ProofTask for Task<S> {
 
     fn diagnose(&self, partition: usize) -> Result<Option<String>> {
         self.guarded("diagnosis", partition, || {
+            let circuit = AnyCircuit::new(self.statement.circuit(partition)?);
+            if let Some(violation) = first_violation(circuit)? {
+                return Ok(Some(violation.to_string()));
+            }
             let expected = self.statement.public_inputs(partition)?;
             let circuit = self.statement.circuit(partition)?;
             let witness = Witness::generate(circuit, Expected::default(), &Cancel::new())?;

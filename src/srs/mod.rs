@@ -17,7 +17,7 @@ mod sidecar;
 mod staged;
 mod store;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod work;
 
 pub use arithmetic::Arithmetic;

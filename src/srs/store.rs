@@ -93,6 +93,15 @@ impl Store {
         })
     }
 
+    /// As [`Store::locate`]; fails with `ParametersMissing` where there is no proving key.
+    pub fn require(&self, stem: &str) -> Result<Located> {
+        let located = self.locate(stem)?;
+        if located.params.is_none() && located.native.is_none() {
+            return Err(self.missing(stem, "params"));
+        }
+        Ok(located)
+    }
+
     /// Every stem that has a file in one of the folders, in order of its name.
     pub fn list(&self) -> Result<Vec<Located>> {
         let mut stems = std::collections::BTreeSet::new();
@@ -151,10 +160,7 @@ impl Store {
     /// Checks every file of a stem from its first to its last byte, whatever is remembered, and that all hold the
     /// same key.
     pub fn check(&self, stem: &str, work: &Work) -> Result<Checked> {
-        let located = self.locate(stem)?;
-        if located.params.is_none() && located.native.is_none() {
-            return Err(self.missing(stem, "params"));
-        }
+        let located = self.require(stem)?;
         let params = match &located.params {
             Some(params) => Some(self.examine(params, None, true).check(work)?),
             None => None,

@@ -2,7 +2,20 @@
 
 use std::sync::Arc;
 
+use blstrs::{G1Affine, G1Projective, G2Affine, Scalar};
 use rayon::ThreadPool;
+
+use super::assemble::{assemble, Sums};
+use super::bridge;
+use super::crew::Crew;
+use super::multiply::{Multiply, Terms};
+use super::queries::{buffer_bytes, Buffers, InputPoints, Query};
+use crate::cancel::Cancel;
+use crate::circuit::{Matrices, Matrix, Shape, Witness};
+use crate::error::{Code, Error, Result};
+use crate::memory::Region;
+use crate::prove::{Backend, Blinding, CircuitData, Proof, Started};
+use crate::units::Bytes;
 
 /// Proves on the processor, on the pool it is given.
 pub struct CpuBackend {
@@ -19,4 +32,125 @@ impl CpuBackend {
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }
+
+    /// Resident bytes of [`Backend::finish`] beyond SRS, matrices and witness, for a witness with
+    /// `wide` wide values.
+    pub fn finishing_set(&self, shape: &Shape, wide: u64) -> Bytes {
+        let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX / 128);
+        let (aux, scalars) = (size(shape.aux), size(shape.inputs.saturating_add(wide)));
+        let (terms, first) = buffer_bytes::<G1Affine>(aux, scalars, self.threads());
+        let (_, second) = buffer_bytes::<G2Affine>(aux, scalars, self.threads());
+        Bytes(terms as u64 + first.max(second) as u64)
+    }
+
+    /// Σ hᵢ·Hᵢ; `a` holds h as plain integers, `b` is free.
+    fn multiply_h(
+        &self,
+        points: &[G1Affine],
+        a: &mut Region,
+        mut b: Region,
+        cancel: &Cancel,
+    ) -> Result<G1Projective> {
+        let crew = Crew::new(&self.pool, cancel);
+        let scalars = a.as_mut_slice::<Scalar>();
+        let count = scalars.len().saturating_sub(1);
+        let needed = G1Affine::scratch(count, crew.lanes());
+        if b.len() < needed {
+            drop(b);
+            b = self.scratch(needed)?;
+        }
+        let terms = Terms { points, indices: &[], scalars: &mut scalars[..count], montgomery: false };
+        G1Affine::multiply(&crew, terms, b.as_mut_slice())
+    }
+
+    /// The coefficients of the quotient in the first region; the second is free.
+    fn evaluate_quotient(
+        &self,
+        matrices: &Matrices,
+        witness: &Witness,
+        cancel: &Cancel,
+    ) -> Result<(Region, Region)> {
+        let bytes = domain_bytes(matrices.shape())?;
+        let (mut a, mut b) = (self.scratch(bytes)?, self.scratch(bytes)?);
+        self.pool.install(|| {
+            matrices.evaluate(Matrix::A, witness, a.as_mut_slice(), cancel)?;
+            matrices.evaluate(Matrix::B, witness, b.as_mut_slice(), cancel)
+        })?;
+        let refill = |c: &mut [Scalar]| self.pool.install(|| matrices.evaluate_product(witness, c, cancel));
+        self.quotient(a.as_mut_slice(), b.as_mut_slice(), refill, cancel)?;
+        Ok((a, b))
+    }
+}
+
+impl Backend for CpuBackend {
+    fn name(&self) -> &str {
+        "cpu"
+    }
+
+    fn working_set(&self, shape: &Shape) -> Bytes {
+        let threads = self.threads();
+        let buffer = shape.domain().saturating_mul(size_of::<Scalar>() as u64);
+        let terms = usize::try_from(shape.domain() - 1).unwrap_or(usize::MAX);
+        let transforming = buffer.saturating_mul(2).saturating_add(bridge::domain_scratch(threads) as u64);
+        let multiplying = buffer.saturating_add(buffer.max(G1Affine::scratch(terms, threads) as u64));
+        Bytes(transforming.max(multiplying))
+    }
+
+    fn start(&self, circuit: &CircuitData, witness: &Witness, cancel: &Cancel) -> Result<Started> {
+        let shape = circuit.matrices.shape();
+        circuit.srs.check_shape(shape)?;
+        check_witness(shape, witness)?;
+        let (mut a, b) = self.evaluate_quotient(&circuit.matrices, witness, cancel)?;
+        Ok(Started { h: self.multiply_h(circuit.srs.h(), &mut a, b, cancel)? })
+    }
+
+    fn finish(
+        &self,
+        circuit: &CircuitData,
+        witness: &Witness,
+        started: Started,
+        blinding: Blinding,
+        cancel: &Cancel,
+    ) -> Result<Proof> {
+        check_witness(circuit.matrices.shape(), witness)?;
+        let (srs, densities) = (&circuit.srs, circuit.matrices.densities());
+        let crew = Crew::new(&self.pool, cancel);
+        let mut buffers = Buffers::new::<G1Affine, G2Affine>(witness, crew.lanes())?;
+        let l = Query { name: "l", points: srs.l(), inputs: InputPoints::None, density: &[] };
+        let a = Query { name: "a", points: srs.a(), inputs: InputPoints::All, density: densities.a_aux() };
+        let b_inputs = InputPoints::Dense(densities.b_input());
+        let b_g1 = Query { name: "b_g1", points: srs.b_g1(), inputs: b_inputs, density: densities.b_aux() };
+        let b_g2 = Query { name: "b_g2", points: srs.b_g2(), inputs: b_inputs, density: densities.b_aux() };
+        let sums = Sums {
+            h: started.h,
+            l: l.sum(&crew, witness, &mut buffers)?,
+            a: a.sum(&crew, witness, &mut buffers)?,
+            b_g1: b_g1.sum(&crew, witness, &mut buffers)?,
+            b_g2: b_g2.sum(&crew, witness, &mut buffers)?,
+        };
+        assemble(srs.vk(), &sums, blinding)
+    }
+}
+
+/// Bytes of one evaluation vector over the domain.
+fn domain_bytes(shape: &Shape) -> Result<usize> {
+    shape
+        .domain()
+        .checked_mul(size_of::<Scalar>() as u64)
+        .and_then(|bytes| usize::try_from(bytes).ok())
+        .ok_or_else(|| Error::new(Code::Unsupported, "the circuit's domain does not fit the address space"))
+}
+
+fn check_witness(shape: &Shape, witness: &Witness) -> Result<()> {
+    let (inputs, aux) = (witness.inputs().len() as u64, witness.aux_len() as u64);
+    if inputs == shape.inputs && aux == shape.aux {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::InvalidArgument,
+        format!(
+            "the witness has {inputs} inputs and {aux} private variables, the circuit {} and {}",
+            shape.inputs, shape.aux
+        ),
+    ))
 }

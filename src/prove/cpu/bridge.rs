@@ -56,6 +56,40 @@ mod ffi {
         ) -> Result<()>;
         fn first_invalid_g1(crew: &Crew, points: &[u64]) -> Result<usize>;
         fn first_invalid_g2(crew: &Crew, points: &[u64]) -> Result<usize>;
+
+        fn bitmap_scratch_g1(words: usize, threads: usize) -> usize;
+        fn bitmap_scratch_g2(words: usize, threads: usize) -> usize;
+        fn bitmap_sum_g1(
+            crew: &Crew,
+            points: &[u64],
+            offset: usize,
+            selected: &[u64],
+            density: &[u64],
+            scratch: &mut [u8],
+            sum: &mut [u64],
+        ) -> Result<()>;
+        fn bitmap_sum_g2(
+            crew: &Crew,
+            points: &[u64],
+            offset: usize,
+            selected: &[u64],
+            density: &[u64],
+            scratch: &mut [u8],
+            sum: &mut [u64],
+        ) -> Result<()>;
+
+        fn domain_scratch(threads: usize) -> usize;
+        fn ntt(
+            crew: &Crew,
+            values: &mut [u64],
+            inverse: bool,
+            coset: bool,
+            pass_levels: u32,
+            scratch: &mut [u8],
+        ) -> Result<()>;
+        fn quotient_multiply(crew: &Crew, a: &mut [u64], b: &mut [u64], scratch: &mut [u8]) -> Result<()>;
+        fn quotient_divide(crew: &Crew, product: &mut [u64], c: &mut [u64], scratch: &mut [u8])
+            -> Result<()>;
     }
 }
 

@@ -1,11 +1,14 @@
 //! The CPU backend: the safe side of the C++ core (`cpp/`).
 
 mod arithmetic;
+mod assemble;
 mod backend;
 mod bridge;
 mod crew;
 mod limbs;
 mod multiply;
+mod queries;
+mod transform;
 
 #[cfg(test)]
 mod tests;

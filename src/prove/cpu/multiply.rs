@@ -1,4 +1,4 @@
-//! Multi-scalar multiplications.
+//! Multi-scalar multiplications and sums over bitmaps.
 
 use blstrs::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 use group::Group;
@@ -20,7 +20,19 @@ pub(super) struct Terms<'a, P> {
     pub(super) montgomery: bool,
 }
 
-/// A group with a multi-scalar multiplication in the core.
+/// The points that a bitmap of variables selects.
+#[derive(Clone, Copy)]
+pub(super) struct Selected<'a, P> {
+    pub(super) points: &'a [P],
+    /// The point of the first variable.
+    pub(super) offset: usize,
+    /// One bit for each variable: its point is part of the sum.
+    pub(super) selected: &'a [u64],
+    /// One bit for each variable: it has a point; empty: all have one.
+    pub(super) density: &'a [u64],
+}
+
+/// Affine points of a group that the core computes in.
 pub(super) trait Multiply: Sized + Copy {
     type Sum: Group + Copy + Send;
 
@@ -29,6 +41,12 @@ pub(super) trait Multiply: Sized + Copy {
 
     /// Σ scalarᵢ·pointᵢ.
     fn multiply(crew: &Crew, terms: Terms<'_, Self>, scratch: &mut [u8]) -> Result<Self::Sum>;
+
+    /// The scratch for a bitmap of so many words.
+    fn bitmap_scratch(words: usize, threads: usize) -> usize;
+
+    /// The sum of the selected points.
+    fn sum_selected(crew: &Crew, points: Selected<'_, Self>, scratch: &mut [u8]) -> Result<Self::Sum>;
 }
 
 impl Multiply for G1Affine {
@@ -43,6 +61,18 @@ impl Multiply for G1Affine {
         let (points, scalars) = (limbs(terms.points), limbs_mut(terms.scalars));
         let out = limbs_mut(&mut sum);
         crew.outcome(bridge::msm_g1(crew, points, terms.indices, scalars, terms.montgomery, scratch, out))?;
+        Ok(sum[0])
+    }
+
+    fn bitmap_scratch(words: usize, threads: usize) -> usize {
+        bridge::bitmap_scratch_g1(words, threads)
+    }
+
+    fn sum_selected(crew: &Crew, from: Selected<'_, Self>, scratch: &mut [u8]) -> Result<G1Projective> {
+        let mut sum = [G1Projective::identity()];
+        let (points, out) = (limbs(from.points), limbs_mut(&mut sum));
+        let (selected, density) = (from.selected, from.density);
+        crew.outcome(bridge::bitmap_sum_g1(crew, points, from.offset, selected, density, scratch, out))?;
         Ok(sum[0])
     }
 }
@@ -61,6 +91,18 @@ impl Multiply for G2Affine {
         crew.outcome(bridge::msm_g2(crew, points, terms.indices, scalars, terms.montgomery, scratch, out))?;
         Ok(sum[0])
     }
+
+    fn bitmap_scratch(words: usize, threads: usize) -> usize {
+        bridge::bitmap_scratch_g2(words, threads)
+    }
+
+    fn sum_selected(crew: &Crew, from: Selected<'_, Self>, scratch: &mut [u8]) -> Result<G2Projective> {
+        let mut sum = [G2Projective::identity()];
+        let (points, out) = (limbs(from.points), limbs_mut(&mut sum));
+        let (selected, density) = (from.selected, from.density);
+        crew.outcome(bridge::bitmap_sum_g2(crew, points, from.offset, selected, density, scratch, out))?;
+        Ok(sum[0])
+    }
 }
 
 impl CpuBackend {
@@ -72,6 +114,26 @@ impl CpuBackend {
     /// Σ scalarᵢ·pointᵢ in G2. There must be at least as many points as scalars.
     pub fn msm_g2(&self, points: &[G2Affine], scalars: &[Scalar], cancel: &Cancel) -> Result<G2Projective> {
         self.multiply_copied(points, scalars, cancel)
+    }
+
+    /// The sum of the G1 points whose bit (least significant first) is set.
+    pub fn bitmap_sum_g1(&self, points: &[G1Affine], bits: &[u64], cancel: &Cancel) -> Result<G1Projective> {
+        self.sum_all_selected(Selected { points, offset: 0, selected: bits, density: &[] }, cancel)
+    }
+
+    /// The sum of the G2 points whose bit (least significant first) is set.
+    pub fn bitmap_sum_g2(&self, points: &[G2Affine], bits: &[u64], cancel: &Cancel) -> Result<G2Projective> {
+        self.sum_all_selected(Selected { points, offset: 0, selected: bits, density: &[] }, cancel)
+    }
+
+    pub(super) fn sum_all_selected<P: Multiply>(
+        &self,
+        points: Selected<'_, P>,
+        cancel: &Cancel,
+    ) -> Result<P::Sum> {
+        let crew = Crew::new(&self.pool, cancel);
+        let mut scratch = self.scratch(P::bitmap_scratch(points.selected.len(), crew.lanes()))?;
+        P::sum_selected(&crew, points, scratch.as_mut_slice())
     }
 
     fn multiply_copied<P: Multiply>(

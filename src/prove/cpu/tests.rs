@@ -1,6 +1,9 @@
 //! Properties of the core against blstrs.
+mod bitmap;
 mod fixed_base;
 mod msm;
+mod proof;
+mod transform;
 
 use std::sync::Arc;
 

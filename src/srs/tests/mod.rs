@@ -30,7 +30,7 @@ pub(super) const STEM: &str = "v28-a-test-circuit";
 pub(super) const OFFICIAL: &str = "v28-proof-of-spacetime-fallback-merkletree-poseidon_hasher-8-0-0-0170db1f394b35d995252228ee359194b13199d259380541dc529fb0099096b0";
 
 /// Straightforward arithmetic through blstrs.
-pub(super) struct Plain;
+pub(crate) struct Plain;
 
 impl Arithmetic for Plain {
     fn fixed_base_g1(&self, base: &G1Affine, scalars: &[Scalar], out: &mut [G1Affine]) -> Result<()> {

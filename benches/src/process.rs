@@ -1,0 +1,71 @@
+//! What this process holds, read from the kernel.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Resident anonymous and file-backed bytes of this process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Resident {
+    /// Heap, stacks and anonymous mappings.
+    pub anonymous: u64,
+    /// Pages of mapped files.
+    pub file: u64,
+}
+
+/// Reads the resident bytes, after asking the allocator to give back what it only keeps.
+pub fn resident() -> Resident {
+    // SAFETY: malloc_trim has no preconditions.
+    unsafe { libc::malloc_trim(0) };
+    status()
+}
+
+fn status() -> Resident {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let field = |name: &str| -> u64 {
+        text.lines()
+            .find_map(|line| line.strip_prefix(name))
+            .and_then(|rest| rest.split_whitespace().next())
+            .and_then(|kib| kib.parse::<u64>().ok())
+            .map_or(0, |kib| kib << 10)
+    };
+    Resident { anonymous: field("RssAnon:"), file: field("RssFile:") }
+}
+
+/// Samples anonymous resident bytes every millisecond and keeps the peak.
+pub struct PeakSampler {
+    stop: Arc<AtomicBool>,
+    peak: Arc<AtomicU64>,
+    thread: JoinHandle<()>,
+}
+
+impl PeakSampler {
+    /// Starts sampling.
+    pub fn start() -> PeakSampler {
+        let stop = Arc::new(AtomicBool::new(false));
+        let peak = Arc::new(AtomicU64::new(status().anonymous));
+        let (stop_flag, highest) = (stop.clone(), peak.clone());
+        let thread = std::thread::spawn(move || {
+            while !stop_flag.load(Ordering::Relaxed) {
+                highest.fetch_max(status().anonymous, Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        PeakSampler { stop, peak, thread }
+    }
+
+    /// Stops and returns the highest sample, in bytes.
+    pub fn finish(self) -> u64 {
+        self.stop.store(true, Ordering::Relaxed);
+        let _ = self.thread.join();
+        self.peak.fetch_max(status().anonymous, Ordering::Relaxed).max(status().anonymous)
+    }
+}
+
+/// Runs `f` and returns its result and the seconds it took.
+pub fn timed<T>(f: impl FnOnce() -> T) -> (T, f64) {
+    let start = Instant::now();
+    let value = f();
+    (value, start.elapsed().as_secs_f64())
+}

@@ -1,0 +1,128 @@
+//! Rows of a measurement and the goals they must meet.
+
+use serde::Serialize;
+
+/// What a row's value must satisfy.
+#[derive(Clone, Copy)]
+pub enum Goal {
+    /// The value itself is at most this.
+    AtMost(f64),
+    /// The ratio against the peer is at least this.
+    RatioAtLeast(f64),
+    /// The ratio against the peer is at most this.
+    RatioAtMost(f64),
+    /// Shown for its own sake.
+    None,
+}
+
+/// One measured figure.
+#[derive(Serialize)]
+pub struct Row {
+    name: String,
+    value: f64,
+    unit: &'static str,
+    /// The peer's figure in the same unit, where there is one.
+    against: Option<f64>,
+    peer: Option<String>,
+    /// Peer over ours for times (how many times faster), ours over peer for sizes.
+    ratio: Option<f64>,
+    goal: Option<String>,
+    met: Option<bool>,
+}
+
+/// The rows of one run.
+#[derive(Default)]
+pub struct Report {
+    rows: Vec<Row>,
+}
+
+impl Report {
+    /// A figure of ours alone.
+    pub fn value(&mut self, name: &str, value: f64, unit: &'static str, goal: Goal) {
+        self.push(name, value, unit, None, None, goal);
+    }
+
+    /// Our time beside a peer's; the ratio is how many times faster ours is.
+    pub fn faster(&mut self, name: &str, ours: f64, peer: (&str, f64), goal: Goal) {
+        self.push(name, ours, "s", Some(peer), Some(peer.1 / ours), goal);
+    }
+
+    /// Our size beside a peer's; the ratio is ours over theirs.
+    pub fn smaller(&mut self, name: &str, ours: f64, peer: (&str, f64), goal: Goal) {
+        self.push(name, ours, "bytes", Some(peer), Some(ours / peer.1), goal);
+    }
+
+    fn push(
+        &mut self,
+        name: &str,
+        value: f64,
+        unit: &'static str,
+        peer: Option<(&str, f64)>,
+        ratio: Option<f64>,
+        goal: Goal,
+    ) {
+        let (text, met) = match goal {
+            Goal::AtMost(limit) => (Some(format!("<= {}", figure(limit))), Some(value <= limit)),
+            Goal::RatioAtLeast(limit) => (Some(format!(">= {limit}x")), ratio.map(|r| r >= limit)),
+            Goal::RatioAtMost(limit) => (Some(format!("<= {limit}x")), ratio.map(|r| r <= limit)),
+            Goal::None => (None, None),
+        };
+        let row = Row {
+            name: name.to_owned(),
+            value,
+            unit,
+            against: peer.map(|p| p.1),
+            peer: peer.map(|p| p.0.to_owned()),
+            ratio,
+            goal: text,
+            met,
+        };
+        eprintln!("  {name}: {} {unit}", figure(value));
+        self.rows.push(row);
+    }
+
+    /// True where every goal is met.
+    pub fn met(&self) -> bool {
+        self.rows.iter().all(|row| row.met != Some(false))
+    }
+
+    /// Prints the rows: a table, or one JSON object a row.
+    pub fn print(&self, json: bool) -> serde_json::Result<()> {
+        if json {
+            for row in &self.rows {
+                println!("{}", serde_json::to_string(row)?);
+            }
+            return Ok(());
+        }
+        println!(
+            "{:<44} {:>14} {:<6} {:>14} {:<22} {:>8} {:>12} met",
+            "name", "value", "unit", "against", "peer", "ratio", "goal"
+        );
+        for row in &self.rows {
+            println!(
+                "{:<44} {:>14} {:<6} {:>14} {:<22} {:>8} {:>12} {}",
+                row.name,
+                figure(row.value),
+                row.unit,
+                row.against.map(figure).unwrap_or_default(),
+                row.peer.as_deref().unwrap_or(""),
+                row.ratio.map(|r| format!("{r:.3}")).unwrap_or_default(),
+                row.goal.as_deref().unwrap_or(""),
+                match row.met {
+                    Some(true) => "yes",
+                    Some(false) => "NO",
+                    None => "",
+                }
+            );
+        }
+        Ok(())
+    }
+}
+
+fn figure(value: f64) -> String {
+    if value.fract() == 0.0 && value.abs() < 1e15 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.4}")
+    }
+}

@@ -1,0 +1,94 @@
+//! Whole proofs against bellperson: same key, same witness, same randomness, same bytes.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::sync::Arc;
+
+use bellperson::groth16::{create_proof, Parameters};
+use blstrs::Bls12;
+use proptest::prelude::*;
+use rand_chacha::rand_core::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{backend, random_scalar};
+use crate::cancel::Cancel;
+use crate::circuit::testing::RandomCircuit;
+use crate::circuit::{Expected, Matrices, Witness};
+use crate::kind::{CircuitId, ProofKind};
+use crate::prove::cpu::CpuBackend;
+use crate::prove::{Backend, Blinding, CircuitData};
+use crate::srs::develop::{develop, Target, ToxicWaste};
+use crate::srs::{Store, StoreConfig, Work};
+
+const ID: CircuitId = CircuitId { kind: ProofKind::WinningPost, sector_size: 2048 };
+const STEM: &str = "v28-a-test-circuit";
+
+/// A circuit's data on a fresh development key, and bellperson's reading of the same key.
+fn data(backend: &CpuBackend, folder: &Path, circuit: RandomCircuit) -> (CircuitData, Parameters<Bls12>) {
+    let toxic = ToxicWaste::random(&mut ChaCha8Rng::seed_from_u64(circuit.seed));
+    let cancel = Cancel::new();
+    let work = Work { arithmetic: backend, progress: &|_| (), cancel: &cancel };
+    let target = Target { folder, stem: STEM, circuit: ID };
+    let developed = develop(&target, || circuit.blank(), &toxic, &work).unwrap();
+    let store = Store::new(StoreConfig {
+        parameter_dirs: vec![folder.to_owned()],
+        cache_dir: folder.join("cache"),
+        allow_development: true,
+    });
+    let srs = store.open(ID, STEM, &developed.shape, &work).unwrap();
+    let matrices = Matrices::compile("test", circuit.blank()).unwrap();
+    let params = Parameters::read(BufReader::new(File::open(developed.params).unwrap()), false).unwrap();
+    (CircuitData { id: ID, matrices: Arc::new(matrices), srs: Arc::new(srs) }, params)
+}
+
+fn check(circuit: RandomCircuit, threads: usize) {
+    let backend = backend(threads);
+    let folder = tempfile::tempdir().unwrap();
+    let (data, params) = data(&backend, folder.path(), circuit);
+    let cancel = Cancel::new();
+    let witness = Witness::generate(circuit, Expected { aux: 0, wide: 0 }, &cancel).unwrap();
+    let blinding = Blinding { r: random_scalar([1; 32]), s: random_scalar([circuit.aux as u8; 32]) };
+    let started = backend.start(&data, &witness, &cancel).unwrap();
+    let proof = backend.finish(&data, &witness, started, blinding, &cancel).unwrap();
+
+    let mut expected = Vec::new();
+    create_proof(circuit, &params, blinding.r, blinding.s).unwrap().write(&mut expected).unwrap();
+    assert_eq!(proof.to_bytes().as_slice(), expected);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn same_bytes_as_bellperson(
+        seed: u64,
+        inputs in 0_usize..12,
+        aux in 0_usize..200,
+        boolean_percent in prop_oneof![Just(0_u32), Just(100), 0_u32..100],
+        threads in 1_usize..3,
+    ) {
+        check(RandomCircuit { seed, inputs, aux, boolean_percent, values: true }, threads);
+    }
+}
+
+#[test]
+fn same_bytes_as_bellperson_for_a_larger_circuit() {
+    check(RandomCircuit { seed: 7, inputs: 70, aux: 9000, boolean_percent: 90, values: true }, 2);
+}
+
+#[test]
+fn a_witness_of_another_circuit_is_refused() {
+    let backend = backend(1);
+    let folder = tempfile::tempdir().unwrap();
+    let circuit = RandomCircuit { seed: 3, inputs: 2, aux: 20, boolean_percent: 50, values: true };
+    let (data, _) = data(&backend, folder.path(), circuit);
+    let cancel = Cancel::new();
+    let other = RandomCircuit { aux: 21, ..circuit };
+    let witness = Witness::generate(other, Expected { aux: 0, wide: 0 }, &cancel).unwrap();
+    let error = backend.start(&data, &witness, &cancel).unwrap_err();
+    assert_eq!(error.code(), crate::Code::InvalidArgument);
+    cancel.cancel();
+    let witness = Witness::generate(circuit, Expected { aux: 0, wide: 0 }, &Cancel::new()).unwrap();
+    assert_eq!(backend.start(&data, &witness, &cancel).unwrap_err().code(), crate::Code::Cancelled);
+}
