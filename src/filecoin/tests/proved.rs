@@ -10,10 +10,9 @@ use crate::cancel::Cancel;
 use crate::filecoin::registered::POST;
 use crate::filecoin::task::Statement;
 use crate::filecoin::testing::{default_request, default_sector, folder};
-use crate::filecoin::{develop, parameter_stem, verify, window};
+use crate::filecoin::{develop_parameters, parameter_stem, verify, window};
 use crate::kind::{CircuitId, ProofKind};
 use crate::prove::{Proof, ProofTask};
-use crate::srs::develop::ToxicWaste;
 use crate::srs::tests::Plain;
 use crate::srs::Work;
 
@@ -23,7 +22,7 @@ fn window_key() -> Parameters<Bls12> {
     let params = folder().join(format!("{}.params", parameter_stem(id).unwrap()));
     if !params.is_file() {
         let work = Work { arithmetic: &Plain, progress: &|_| (), cancel: &Cancel::new() };
-        develop(id, &folder(), &ToxicWaste::random(&mut rand::rngs::OsRng), &work).unwrap();
+        develop_parameters(id, &folder(), &work).unwrap();
     }
     Parameters::read(std::io::BufReader::new(std::fs::File::open(params).unwrap()), false).unwrap()
 }
