@@ -30,7 +30,10 @@ impl Library {
         };
         tracing::info!("loading {}", path.display());
         let refused = |e: libloading::Error| {
-            Error::new(Code::NotFound, format!("loading {}: {e}; build it or name it with --library", path.display()))
+            Error::new(
+                Code::NotFound,
+                format!("loading {}: {e}; build it or name it with --library", path.display()),
+            )
         };
         // SAFETY: the initialisers of the named library run; it is one of forebay's or the user's own choice.
         let library = unsafe { libloading::Library::new(&path) }.map_err(refused)?;
@@ -70,7 +73,8 @@ impl Library {
             return Ok(());
         }
         // SAFETY: the library's messages end in NUL, and live until the error is freed, below.
-        let message = unsafe { CStr::from_ptr((self.api.error_message)(error)) }.to_string_lossy().into_owned();
+        let message =
+            unsafe { CStr::from_ptr((self.api.error_message)(error)) }.to_string_lossy().into_owned();
         // SAFETY: an error is freed once; null is allowed.
         unsafe { (self.api.error_free)(error) };
         let code = Code::ALL.into_iter().find(|code| *code as i32 == number);
@@ -87,7 +91,8 @@ impl Library {
         // SAFETY: a live buffer; its bytes are read before it is freed, once.
         unsafe {
             let (data, len) = ((self.api.buffer_data)(buffer), (self.api.buffer_len)(buffer));
-            let bytes = if data.is_null() { Vec::new() } else { std::slice::from_raw_parts(data, len).to_vec() };
+            let bytes =
+                if data.is_null() { Vec::new() } else { std::slice::from_raw_parts(data, len).to_vec() };
             (self.api.buffer_free)(buffer);
             Ok(bytes)
         }
@@ -179,7 +184,8 @@ impl Engine {
 
     fn close_handle(&self) -> Result<()> {
         // SAFETY: the error's place is our own.
-        self.library.call(|error| unsafe { (self.library.api.close)(self.handle, FOREBAY_CLOSE_CANCEL, error) })
+        self.library
+            .call(|error| unsafe { (self.library.api.close)(self.handle, FOREBAY_CLOSE_CANCEL, error) })
     }
 }
 
@@ -203,7 +209,10 @@ fn beside_executable() -> Result<PathBuf> {
         let searched: Vec<_> = candidates.iter().map(|path| path.display().to_string()).collect();
         Error::new(
             Code::NotFound,
-            format!("{FILE} was not found; searched {}; build it or name it with --library", searched.join(", ")),
+            format!(
+                "{FILE} was not found; searched {}; build it or name it with --library",
+                searched.join(", ")
+            ),
         )
     })
 }

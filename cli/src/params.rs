@@ -128,7 +128,8 @@ fn present(args: &FileArgs, store: &Store) -> Result<Vec<(CircuitId, Located)>> 
     let kinds = kinds_or_all(&args.circuits.kind);
     let mut found = Vec::new();
     for circuit in CircuitId::all() {
-        let wanted = kinds.contains(&circuit.kind) && args.circuits.size.is_none_or(|s| s == circuit.sector_size);
+        let wanted =
+            kinds.contains(&circuit.kind) && args.circuits.size.is_none_or(|s| s == circuit.sector_size);
         if !wanted {
             continue;
         }

@@ -41,7 +41,9 @@ impl Bar {
             true => "{msg:32} {bar:32} {bytes}/{total_bytes} {elapsed}",
             false => "{msg:32} {bar:32} {human_pos}/{human_len} {elapsed}",
         };
-        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_style(
+            ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
+        );
         bar.set_message(format!("{} {}", self.title, phase.name()));
         bar
     }

@@ -9,13 +9,24 @@ use super::facts::Facts;
 use crate::failure::{system, Result};
 
 const HEAD: [&str; 12] = [
-    "kind", "constraints", "queued", "working set", "peak RSS", "load s", "synthesis s", "start s", "finish s", "verify s",
-    "total s", "verified",
+    "kind",
+    "constraints",
+    "queued",
+    "working set",
+    "peak RSS",
+    "load s",
+    "synthesis s",
+    "start s",
+    "finish s",
+    "verify s",
+    "total s",
+    "verified",
 ];
 
 /// One JSON object on a line of its own.
 pub fn print_json(facts: &Facts) -> Result<()> {
-    let line = serde_json::to_string(facts).map_err(|e| forebay::Error::internal(format!("writing JSON: {e}")))?;
+    let line =
+        serde_json::to_string(facts).map_err(|e| forebay::Error::internal(format!("writing JSON: {e}")))?;
     writeln!(io::stdout(), "{line}").map_err(system("writing the result"))
 }
 
@@ -24,7 +35,8 @@ pub fn print(all: &[Facts], cache: &Path) -> Result<()> {
     let rows: Vec<[String; HEAD.len()]> = all.iter().map(row).collect();
     let mut text = render(&HEAD.map(String::from), &rows);
     text += "queued: the compact witness of a partition that waits for the prover. working set: the prover's buffers ";
-    text += "beyond SRS and matrices.\nverified: by filecoin-proofs-api, after the library's own verification.\n";
+    text +=
+        "beyond SRS and matrices.\nverified: by filecoin-proofs-api, after the library's own verification.\n";
     text += &format!("cache: {}\n", cache.display());
     io::stdout().write_all(text.as_bytes()).map_err(system("writing the table"))
 }
