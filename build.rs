@@ -24,6 +24,21 @@ fn core() -> Fallible {
     }
     build.include("cpp").include(blst).std("c++17").opt_level(3).warnings(true).extra_warnings(true);
     build.compile("forebay_core");
+    hide_bridge()
+}
+
+/// cxx marks the bridge's functions for C, so rustc would export them from `libforebay.so`. Writes an assembly that
+/// makes them hidden, for `src/ffi/hidden.rs`.
+fn hide_bridge() -> Fallible {
+    let out = std::path::PathBuf::from(std::env::var("OUT_DIR")?);
+    let generated =
+        std::fs::read_to_string(out.join("cxxbridge/sources/forebay/src/prove/cpu/bridge.rs.cc"))?;
+    let words = generated.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$'));
+    let symbols: std::collections::BTreeSet<_> =
+        words.filter(|word| word.starts_with("forebay$cxxbridge")).collect();
+    let lines: String =
+        symbols.iter().map(|name| format!("    \".globl {name}\", \".hidden {name}\",\n")).collect();
+    std::fs::write(out.join("hidden_symbols.rs"), format!("core::arch::global_asm!(\n{lines});\n"))?;
     Ok(())
 }
 

@@ -43,6 +43,6 @@ pub fn system(doing: impl std::fmt::Display) -> impl FnOnce(std::io::Error) -> F
 }
 
 /// An error of forebay-sector.
-pub fn sector(doing: &str) -> impl FnOnce(forebay_sector::Error) -> Failure + '_ {
+pub fn sector_error(doing: &str) -> impl FnOnce(forebay_sector::Error) -> Failure + '_ {
     move |e| Failure::Error(Error::new(Code::Internal, format!("{doing}: {e}")))
 }

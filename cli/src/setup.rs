@@ -7,7 +7,7 @@ use forebay::cancel::Cancel;
 use forebay::engine::Config;
 use forebay::filecoin::{develop_parameters, parameter_stem};
 use forebay::kind::{CircuitId, ProofKind, SECTOR_SIZES};
-use forebay::prove::CpuBackend;
+use forebay::prove::cpu::CpuBackend;
 use forebay::srs::{Progress, Work};
 use forebay::{Error, Result};
 

@@ -9,6 +9,8 @@ mod completion;
 mod error;
 mod guard;
 mod handle;
+#[cfg(target_os = "linux")]
+mod hidden;
 mod job;
 mod log;
 mod observe;

@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use bellperson::groth16::VerifyingKey;
-use blake2b_simd::Params;
+use blake2b_simd::{Hash, Params};
 use blstrs::{Bls12, G1Affine, G2Affine};
 
 use super::layout::Counts;
@@ -44,11 +44,22 @@ pub(super) struct Header {
     pub vk: VerifyingKey<Bls12>,
 }
 
-/// BLAKE2b-256.
-pub(super) fn checksum(bytes: &[u8]) -> Checksum {
-    let mut out = [0; 32];
-    out.copy_from_slice(Params::new().hash_length(32).hash(bytes).as_bytes());
+/// BLAKE2b with an output of 256 bits.
+pub(super) fn checksum_params() -> Params {
+    let mut params = Params::new();
+    params.hash_length(size_of::<Checksum>());
+    params
+}
+
+/// The bytes of a hash made with [`checksum_params`].
+pub(super) fn to_checksum(hash: &Hash) -> Checksum {
+    let mut out = [0; size_of::<Checksum>()];
+    out.copy_from_slice(hash.as_bytes());
     out
+}
+
+fn checksum(bytes: &[u8]) -> Checksum {
+    to_checksum(&checksum_params().hash(bytes))
 }
 
 /// Bytes from the file's start to the h section.
@@ -60,7 +71,7 @@ pub(super) fn head_len(ic: u64) -> u64 {
 impl Header {
     /// Bytes of the whole file.
     pub(super) fn file_len(&self) -> Option<u64> {
-        head_len(self.counts.ic).checked_add(self.counts.points_len()?)
+        self.counts.native_len()
     }
 
     /// Byte offset of a query's section.

@@ -8,6 +8,7 @@ use std::path::Path;
 use bellperson::groth16::VerifyingKey;
 use blstrs::Bls12;
 
+use super::header::head_len;
 use super::work::{invalid, system, Query};
 use crate::circuit::Shape;
 use crate::error::Result;
@@ -52,6 +53,11 @@ impl Counts {
     pub fn params_len(&self) -> Option<u64> {
         let key = FIXED_KEY_LEN.checked_add(COUNT_LEN)?.checked_add(self.ic.checked_mul(96)?)?;
         key.checked_add(5 * COUNT_LEN)?.checked_add(self.points_len()?)
+    }
+
+    /// Bytes of the native file that has these counts.
+    pub fn native_len(&self) -> Option<u64> {
+        head_len(self.ic).checked_add(self.points_len()?)
     }
 
     /// Refuses counts other than those of the circuit.

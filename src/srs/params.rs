@@ -14,6 +14,7 @@ use super::native::{NativeWriter, LEAF};
 use super::official::{self, Digest};
 use super::points::{decode_all, Point};
 use super::sidecar::{DevelopmentMark, Stamp, Verdict};
+use super::staged::Staged;
 use super::work::{invalid, system, Phase, Query, Work};
 use crate::error::{Code, Error, Result};
 use crate::memory::{Class, Region, Stage};
@@ -74,21 +75,16 @@ impl Examine<'_> {
     }
 
     /// Checks the file and writes its points to a native file, in one pass.
-    pub(super) fn import(&self, sink: NativeWriter, work: &Work) -> Result<(Examined, NativeWriter)> {
+    pub(super) fn import(&self, staged: Staged, work: &Work) -> Result<(Examined, NativeWriter)> {
         let opened = self.open()?;
         if let Some(digest) = opened.remembered.as_ref().and_then(Verdict::digest) {
             self.classify(&digest, &opened)?;
         }
-        let mut sink = Some(sink);
+        let mut sink = Some(NativeWriter::new(staged, opened.layout.counts.ic)?);
         let digest = Scan::new(self.path, &opened, Phase::Import, work)?.run(&opened.layout, &mut sink)?;
         let examined = self.conclude(opened, digest)?;
         let sink = sink.ok_or_else(|| Error::internal("an import lost its destination"))?;
         Ok((examined, sink))
-    }
-
-    /// Public inputs of the file's key.
-    pub(super) fn ic(&self) -> Result<u64> {
-        Ok(self.open()?.layout.counts.ic)
     }
 
     fn open(&self) -> Result<Opened> {
@@ -98,19 +94,22 @@ impl Examine<'_> {
             }
             _ => system("opening", self.path)(e),
         })?;
-        let layout = Layout::read(&file, self.path)?;
-        if let Some(expected) = &self.expected {
-            layout.counts.require(self.path, expected)?;
-        }
         let mark = DevelopmentMark::read(self.path)?;
         let listed = official::listed(self.path);
         if mark.is_some() && listed.is_none() && !self.allow_development {
             return Err(refuse_development(self.path));
         }
         let points_needed = mark.is_some() || listed.is_none();
-        let remembered = Verdict::recall(self.path, self.fallback)
+        let mut stamp = Stamp::of(&file, self.path)?;
+        let remembered = Verdict::recall_of(&stamp, self.path, self.fallback)
             .filter(|verdict| !self.again && (verdict.points_checked || !points_needed));
-        let stamp = if remembered.is_some() { Stamp::of(self.path) } else { Stamp::settled(self.path) }?;
+        if remembered.is_none() {
+            stamp = Stamp::settled(&file, self.path)?;
+        }
+        let layout = Layout::read(&file, self.path)?;
+        if let Some(expected) = &self.expected {
+            layout.counts.require(self.path, expected)?;
+        }
         Ok(Opened { file, layout, mark, listed, points_needed, remembered, stamp })
     }
 
@@ -122,10 +121,7 @@ impl Examine<'_> {
         let origin = self.classify(&digest, &opened)?;
         if opened.remembered.is_none() {
             let verdict = Verdict::new(opened.stamp.clone(), &digest, opened.points_needed);
-            // The check is only repeated next time where no folder can be written.
-            if let Err(e) = verdict.remember(self.path, self.fallback) {
-                tracing::warn!(file = %self.path.display(), error = %e, "the check of a parameter file could not be remembered");
-            }
+            verdict.remember(self.path, self.fallback);
         }
         Ok(opened.examined(origin, digest))
     }

@@ -1,6 +1,6 @@
 //! Small JSON files beside parameter files: what an expensive check found, and the mark of a development key.
 
-use std::fs;
+use std::fs::{self, File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -26,36 +26,43 @@ pub(super) struct Stamp {
 }
 
 impl Stamp {
-    /// The file as it is now.
-    pub(super) fn of(path: &Path) -> Result<Stamp> {
-        let meta = fs::metadata(path).map_err(system("reading the metadata of", path))?;
-        Ok(Stamp {
-            length: meta.len(),
-            modified_s: meta.mtime(),
-            modified_ns: meta.mtime_nsec(),
-            inode: meta.ino(),
-        })
+    /// The open file as it is now.
+    pub(super) fn of(file: &File, path: &Path) -> Result<Stamp> {
+        Ok(Stamp::from(&file.metadata().map_err(system("reading the metadata of", path))?))
     }
 
-    /// The file as it is now, once any later write is sure to change its modification time.
-    pub(super) fn settled(path: &Path) -> Result<Stamp> {
-        let modified = fs::metadata(path)
+    /// The open file as it is now, once any later write is sure to change its modification time.
+    pub(super) fn settled(file: &File, path: &Path) -> Result<Stamp> {
+        let modified = file
+            .metadata()
             .and_then(|meta| meta.modified())
             .map_err(system("reading the metadata of", path))?;
         let age = SystemTime::now().duration_since(modified).unwrap_or_default();
         std::thread::sleep(CLOCK_TICK.saturating_sub(age));
-        Stamp::of(path)
+        Stamp::of(file, path)
     }
 
     /// Refuses a file that is no longer as it was.
     pub(super) fn require_unchanged(&self, path: &Path) -> Result<()> {
-        if *self == Stamp::of(path)? {
+        let now = fs::metadata(path).map_err(system("reading the metadata of", path))?;
+        if *self == Stamp::from(&now) {
             return Ok(());
         }
         Err(invalid(
             path,
             "the file changed while it was being read; run the command again when it is complete",
         ))
+    }
+}
+
+impl From<&Metadata> for Stamp {
+    fn from(meta: &Metadata) -> Stamp {
+        Stamp {
+            length: meta.len(),
+            modified_s: meta.mtime(),
+            modified_ns: meta.mtime_nsec(),
+            inode: meta.ino(),
+        }
     }
 }
 
@@ -79,21 +86,31 @@ impl Verdict {
         unhex(&self.digest)
     }
 
-    /// Keeps the verdict beside the file, or in `fallback` where its folder cannot be written.
-    pub(super) fn remember(&self, path: &Path, fallback: &Path) -> Result<()> {
-        let json = serde_json::to_vec(self)
-            .map_err(|e| crate::Error::internal(format!("encoding a verdict: {e}")))?;
-        let [beside, elsewhere] = verdict_paths(path, fallback)?;
-        write_small(&beside, &json, &Cancel::new())
-            .or_else(|_| write_small(&elsewhere, &json, &Cancel::new()))
+    /// Keeps the verdict beside the file, or in `fallback` where its folder cannot be written. Where neither can,
+    /// that is logged, and the check is repeated next time.
+    pub(super) fn remember(&self, path: &Path, fallback: &Path) {
+        let kept = serde_json::to_vec(self)
+            .map_err(|e| crate::Error::internal(format!("encoding a verdict: {e}")))
+            .and_then(|json| {
+                let [beside, elsewhere] = verdict_paths(path, fallback)?;
+                write_small(&beside, &json, &Cancel::new())
+                    .or_else(|_| write_small(&elsewhere, &json, &Cancel::new()))
+            });
+        if let Err(error) = kept {
+            tracing::warn!(file = %path.display(), %error, "the check of a parameter file could not be remembered");
+        }
     }
 
     /// The verdict that was kept, if the file is still the one it was about.
     pub(super) fn recall(path: &Path, fallback: &Path) -> Option<Verdict> {
-        let now = Stamp::of(path).ok()?;
+        Verdict::recall_of(&Stamp::from(&fs::metadata(path).ok()?), path, fallback)
+    }
+
+    /// The verdict that was kept about a file with this stamp.
+    pub(super) fn recall_of(stamp: &Stamp, path: &Path, fallback: &Path) -> Option<Verdict> {
         verdict_paths(path, fallback).ok()?.iter().find_map(|kept| {
             let verdict: Verdict = serde_json::from_slice(&fs::read(kept).ok()?).ok()?;
-            (verdict.stamp == now && verdict.digest().is_some()).then_some(verdict)
+            (verdict.stamp == *stamp && verdict.digest().is_some()).then_some(verdict)
         })
     }
 }
@@ -177,14 +194,18 @@ fn unhex(text: &str) -> Option<Digest> {
 mod tests {
     use super::*;
 
+    fn settled(path: &Path) -> Stamp {
+        Stamp::settled(&File::open(path).unwrap(), path).unwrap()
+    }
+
     #[test]
     fn a_verdict_lasts_until_the_file_changes() {
         let dir = tempfile::tempdir().unwrap();
         let (path, cache) = (dir.path().join("x.params"), dir.path().join("cache"));
         fs::write(&path, b"contents").unwrap();
         assert_eq!(Verdict::recall(&path, &cache), None);
-        let verdict = Verdict::new(Stamp::settled(&path).unwrap(), &[7; 64], true);
-        verdict.remember(&path, &cache).unwrap();
+        let verdict = Verdict::new(settled(&path), &[7; 64], true);
+        verdict.remember(&path, &cache);
         assert_eq!(Verdict::recall(&path, &cache).unwrap().digest(), Some([7; 64]));
         fs::write(&path, b"contentt").unwrap();
         assert_eq!(Verdict::recall(&path, &cache), None);
@@ -195,8 +216,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x");
         fs::write(&path, b"contents").unwrap();
-        let verdict = Verdict::new(Stamp::settled(&path).unwrap(), &[7; 64], true);
-        verdict.remember(&path, dir.path()).unwrap();
+        let verdict = Verdict::new(settled(&path), &[7; 64], true);
+        verdict.remember(&path, dir.path());
         let kept = dir.path().join("x.checked");
         for garbage in [&b""[..], b"{}", b"[1]", b"\xff\xff"] {
             fs::write(&kept, garbage).unwrap();
@@ -212,9 +233,21 @@ mod tests {
         // A folder in the way of the sidecar fails the write for every user, root included.
         fs::create_dir(dir.path().join("x.checked")).unwrap();
         let cache = dir.path().join("cache");
-        let verdict = Verdict::new(Stamp::settled(&path).unwrap(), &[9; 64], false);
-        verdict.remember(&path, &cache).unwrap();
+        let verdict = Verdict::new(settled(&path), &[9; 64], false);
+        verdict.remember(&path, &cache);
         assert_eq!(Verdict::recall(&path, &cache), Some(verdict));
+    }
+
+    #[test]
+    fn a_replaced_file_is_not_unchanged() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        fs::write(&path, b"contents").unwrap();
+        let stamp = settled(&path);
+        stamp.require_unchanged(&path).unwrap();
+        fs::write(dir.path().join("y"), b"contents").unwrap();
+        fs::rename(dir.path().join("y"), &path).unwrap();
+        assert_eq!(stamp.require_unchanged(&path).unwrap_err().code(), crate::Code::ParametersInvalid);
     }
 
     #[test]

@@ -8,12 +8,12 @@ use std::time::Instant;
 
 use forebay::kind::{CircuitId, ProofKind};
 use forebay::units::Bytes;
-use forebay::wire::{self, await_proof_response::Status};
+use forebay::wire::await_proof_response::Status;
 use forebay::{Code, Error};
 use forebay_sector::{Kind, Recipe, Sector, SECTOR_SIZE};
 use prost::Message;
 
-use crate::failure::{sector, Failure, Result};
+use crate::failure::{sector_error, Failure, Result};
 use crate::library::{Engine, Library};
 use crate::setup::{default_cache, has_key, kinds_or_all, Workshop};
 use facts::Facts;
@@ -89,7 +89,7 @@ pub fn run(args: &Args) -> Result<()> {
     // Loaded first: without it, minutes of preparation would be for nothing.
     let library = Library::load(args.library.as_deref())?;
     let sector = Sector::load_or_make(&args.cache().join("sectors"), Recipe::new(SEED))
-        .map_err(sector("making the demonstration's sector"))?;
+        .map_err(sector_error("making the demonstration's sector"))?;
     make_parameters(args, &kinds)?;
     let engine = library.open(&args.config(&kinds))?;
     let mut all = Vec::new();
@@ -137,7 +137,7 @@ fn prove(engine: &Engine, sector: &Sector, kind: ProofKind) -> Result<Facts> {
         ProofKind::WindowPost => Kind::WindowPost,
         ProofKind::WinningPost => Kind::WinningPost,
     };
-    let request = to_wire(sector.request(of_sector)).encode_to_vec();
+    let request = sector.request(of_sector).encode_to_vec();
     let peak = facts::PeakMemory::from_here();
     let job = engine.submit(&request)?;
     let answer = engine.wait(&job, None)?;
@@ -151,26 +151,6 @@ fn prove(engine: &Engine, sector: &Sector, kind: ProofKind) -> Result<Facts> {
     facts.proof_bytes = answer.proof.len();
     facts.verified = sector
         .verify(of_sector, &answer.proof)
-        .map_err(crate::failure::sector("verifying with filecoin-proofs-api"))?;
+        .map_err(sector_error("verifying with filecoin-proofs-api"))?;
     Ok(facts)
-}
-
-fn to_wire(request: &forebay_sector::Request) -> wire::SubmitProofRequest {
-    let r = request.clone();
-    wire::SubmitProofRequest {
-        request_id: r.request_id,
-        proof_kind: r.proof_kind,
-        sector_size: r.sector_size,
-        registered_proof: r.registered_proof,
-        priority: r.priority,
-        vanilla_proof: r.vanilla_proof,
-        vanilla_proofs: r.vanilla_proofs,
-        sector_number: r.sector_number,
-        miner_id: r.miner_id,
-        randomness: r.randomness,
-        partition_index: r.partition_index,
-        comm_r_old: r.comm_r_old,
-        comm_r_new: r.comm_r_new,
-        comm_d_new: r.comm_d_new,
-    }
 }

@@ -1,5 +1,6 @@
 //! From a circuit and toxic waste to `.params` and `.vk` files.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use bellpepper_core::Circuit;
@@ -23,7 +24,7 @@ use crate::srs::official::Digest;
 use crate::srs::points::{encode_all, Point};
 use crate::srs::sidecar::{DevelopmentMark, Stamp, Verdict};
 use crate::srs::staged::Staged;
-use crate::srs::work::{Phase, Query, Work};
+use crate::srs::work::{system, Phase, Query, Work};
 
 /// Bytes of points computed in one call of the arithmetic: its tables, built once a call, cost a few percent.
 const BATCH: usize = 8 * LEAF;
@@ -120,7 +121,9 @@ fn publish(
     vk.commit()?;
     params.commit()?;
     // The points were computed here, so there is nothing left to check of them.
-    Verdict::new(Stamp::settled(&path)?, &digest, true).remember(&path, target.folder)
+    let file = File::open(&path).map_err(system("opening", &path))?;
+    Verdict::new(Stamp::settled(&file, &path)?, &digest, true).remember(&path, target.folder);
+    Ok(())
 }
 
 fn require_replaceable(params: &Path, vk: &Path) -> Result<()> {

@@ -12,7 +12,7 @@ use crate::cancel::Cancel;
 use crate::circuit::Shape;
 use crate::error::Code;
 use crate::kind::{CircuitId, ProofKind};
-use crate::srs::Srs;
+use crate::srs::{Counts, Srs};
 
 /// A fixture whose native file exists.
 fn imported() -> (Fixture, PathBuf) {
@@ -49,14 +49,21 @@ fn the_points_are_those_that_bellperson_reads() {
 }
 
 #[test]
+fn threads_share_it() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Srs>();
+}
+
+#[test]
 fn it_is_never_larger_than_the_params_file() {
     let (fixture, native) = imported();
+    let srs = Srs::open(&native, CIRCUIT, true).unwrap();
+    assert_eq!(Counts::of_shape(&fixture.shape).native_len(), Some(srs.mapped().0));
     let len = |path| fs::metadata(path).unwrap().len();
     assert!(len(&native) <= len(&fixture.params));
     for ic in 1..400 {
-        let counts = super::super::Counts { ic, queries: [1; 5] };
-        let head = super::super::header::head_len(ic);
-        assert!(head + counts.points_len().unwrap() <= counts.params_len().unwrap(), "{ic}");
+        let counts = Counts { ic, queries: [1; 5] };
+        assert!(counts.native_len().unwrap() <= counts.params_len().unwrap(), "{ic}");
     }
 }
 
