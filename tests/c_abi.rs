@@ -8,14 +8,17 @@ use std::process::{Command, Output};
 use std::sync::{Arc, OnceLock};
 
 use forebay::cancel::Cancel;
-use forebay::filecoin::{develop_parameters, parameter_stem};
+use forebay::filecoin::parameter_stem;
 use forebay::kind::{CircuitId, ProofKind};
 use forebay::prove::cpu::CpuBackend;
+use forebay::srs::develop::ToxicWaste;
 use forebay::srs::Work;
 use forebay_sector::{Kind, Recipe, Sector};
+use prost::Message;
 
 const STRICT: [&str; 6] = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-D_GNU_SOURCE"];
-const TEST_PROGRAM: [&str; 4] = ["tests/c/abi.c", "tests/c/arguments.c", "tests/c/engine.c", "tests/c/jobs.c"];
+const TEST_PROGRAM: [&str; 4] =
+    ["tests/c/abi.c", "tests/c/arguments.c", "tests/c/engine.c", "tests/c/jobs.c"];
 
 /// What a real host would have: a configuration file with parameters behind it, and a request file.
 struct Fixture {
@@ -53,7 +56,7 @@ fn fixture() -> &'static Fixture {
         );
         std::fs::write(&config, text).expect("writing the configuration");
         let request = folder().join("window-post.request");
-        std::fs::write(&request, prost::Message::encode_to_vec(sector.request(Kind::WindowPost)))
+        std::fs::write(&request, sector.request(Kind::WindowPost).encode_to_vec())
             .expect("writing the request");
         Fixture { config, request }
     })
@@ -64,7 +67,9 @@ fn develop(circuit: CircuitId, parameters: &Path) {
     let core = CpuBackend::new(Arc::clone(&pool));
     let cancel = Cancel::new();
     let work = Work { arithmetic: &core, progress: &|_| (), cancel: &cancel };
-    pool.install(|| develop_parameters(circuit, parameters, &work)).expect("development parameters");
+    let toxic = ToxicWaste::random(&mut rand::rngs::OsRng);
+    pool.install(|| forebay::filecoin::develop(circuit, parameters, &toxic, &work))
+        .expect("development parameters");
 }
 
 /// Compiles C sources, strictly, into a program of this name.
@@ -126,7 +131,8 @@ fn the_example_proves_a_request() {
     let proof = folder().join("example.proof");
     let mut run = Command::new(&program);
     run.arg("--library").arg(library::path()).arg("--config").arg(&fixture.config);
-    let printed = expect_success(&run.arg("--out").arg(&proof).arg(&fixture.request).output().expect("it runs"));
+    let printed =
+        expect_success(&run.arg("--out").arg(&proof).arg(&fixture.request).output().expect("it runs"));
     let bytes = std::fs::read(&proof).expect("the proof");
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(printed.lines().next(), Some(hex.as_str()));
@@ -153,6 +159,13 @@ fn the_example_says_what_is_wrong() {
 #[test]
 fn the_header_is_cxx_too() {
     let mut cxx = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "c++".into()));
-    cxx.current_dir(root()).args(["-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only"]);
+    cxx.current_dir(root()).args([
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-fsyntax-only",
+    ]);
     expect_success(&cxx.args(["-x", "c++", "include/forebay.h"]).output().expect("a C++ compiler"));
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use forebay::cancel::Cancel;
 use forebay::engine::Config;
-use forebay::filecoin::{develop_parameters, parameter_stem};
+use forebay::filecoin::{develop, parameter_stem};
 use forebay::kind::{CircuitId, ProofKind, SECTOR_SIZES};
 use forebay::prove::cpu::CpuBackend;
+use forebay::srs::develop::ToxicWaste;
 use forebay::srs::{Progress, Work};
 use forebay::{Error, Result};
 
@@ -62,7 +63,8 @@ impl Workshop {
     pub fn develop(&self, circuit: CircuitId, folder: &Path) -> Result<()> {
         std::fs::create_dir_all(folder)
             .map_err(|e| Error::system(format!("making {}", folder.display()), e))?;
-        self.run(&circuit.to_string(), |work| develop_parameters(circuit, folder, work).map(drop))
+        let toxic = ToxicWaste::random(&mut rand::rngs::OsRng);
+        self.run(&circuit.to_string(), |work| develop(circuit, folder, &toxic, work).map(drop))
     }
 }
 

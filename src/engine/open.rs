@@ -10,7 +10,10 @@ use super::shared::Shared;
 use super::work::guarded;
 use super::{workers, BackendChoice, Config, Engine, Parts};
 use crate::error::{Code, Error, Result};
+use crate::filecoin::{self, FilecoinCatalog};
+use crate::prove::cpu::CpuBackend;
 use crate::schedule::{Scheduler, Settings, SlotKind};
+use crate::srs::{Store, StoreConfig};
 
 /// Synthesis workers beside the configured ones, for PoSt only.
 const URGENT_WORKERS: usize = 1;
@@ -34,8 +37,18 @@ pub(super) fn real_parts(config: &Config) -> Result<Parts> {
             "backend = \"gpu\": this build has no GPU core; use \"cpu\" or \"auto\"",
         ));
     }
-    let _ = pool(config.threads)?;
-    Err(Error::new(Code::Backend, "no prover core in this build"))
+    let pool = pool(config.threads)?;
+    let store = Store::new(StoreConfig {
+        parameter_dirs: config.parameter_directories.clone(),
+        cache_dir: config.cache_directory.clone(),
+        allow_development: config.allow_development_parameters,
+    });
+    Ok(Parts {
+        catalog: Arc::new(FilecoinCatalog::new(store, CpuBackend::new(pool.clone()))),
+        backends: vec![Arc::new(CpuBackend::new(pool.clone()))],
+        decode: Arc::new(filecoin::decode),
+        pool,
+    })
 }
 
 fn settings(config: &Config, parts: &Parts, shared: &Shared) -> Result<Settings> {

@@ -8,7 +8,6 @@ mod any;
 mod blank;
 mod catalog;
 mod decode;
-mod develop;
 mod guard;
 mod paths;
 mod porep;
@@ -23,7 +22,7 @@ mod window;
 mod winning;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 
@@ -33,7 +32,6 @@ pub use any::AnyCircuit;
 pub use blank::{blank_circuit, parameter_stem, BlankCircuit};
 pub use catalog::{develop, develop_parameters, FilecoinCatalog};
 pub use decode::prover_id;
-pub use develop::develop_parameters;
 pub use request::request_from_c1;
 pub use verify::verify;
 
