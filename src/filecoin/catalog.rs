@@ -56,7 +56,8 @@ impl<A: Arithmetic> FilecoinCatalog<A> {
         Ok(())
     }
 
-    fn matrix_path(&self, id: CircuitId) -> Result<PathBuf> {
+    /// Where a circuit's compiled matrices are kept.
+    pub fn matrix_path(&self, id: CircuitId) -> Result<PathBuf> {
         Ok(self.store.config().cache_dir.join(format!("{}.matrices", parameter_stem(id)?)))
     }
 
