@@ -37,8 +37,7 @@ pub fn run(world: &World, kind: ProofKind) -> Result<Report, Failure> {
     report.smaller("matrices and densities, resident", held, ("A, B at 36 B a non-zero", csr), goal(2e6));
 
     let before = resident();
-    let queued: Vec<_> =
-        (0..QUEUED).map(|_| task.synthesize(0, wide, &cancel)).collect::<Result<_, _>>()?;
+    let queued: Vec<_> = (0..QUEUED).map(|_| task.synthesize(0, wide, &cancel)).collect::<Result<_, _>>()?;
     let after = resident();
     let each = after.anonymous.saturating_sub(before.anonymous) as f64 / QUEUED as f64;
     let vectors = SCALAR * (3 * shape.rows() + shape.aux + shape.inputs) as f64;
@@ -58,6 +57,11 @@ pub fn run(world: &World, kind: ProofKind) -> Result<Report, Failure> {
     }
     let projected = world.core.working_set(&shape).0 as f64;
     report.value("prover working set, resident peak", peak, "bytes", goal(340e6));
-    report.smaller("working set, measured over projected", peak, ("projected", projected), Goal::RatioAtMost(1.0));
+    report.smaller(
+        "working set, measured over projected",
+        peak,
+        ("projected", projected),
+        Goal::RatioAtMost(1.0),
+    );
     Ok(report)
 }
