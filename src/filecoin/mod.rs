@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 pub use any::AnyCircuit;
 pub use blank::{blank_circuit, parameter_stem, BlankCircuit};
-pub use catalog::{develop, FilecoinCatalog};
+pub use catalog::{develop, develop_parameters, FilecoinCatalog};
 pub use decode::prover_id;
 pub use request::request_from_c1;
 pub use verify::verify;
