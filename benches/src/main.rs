@@ -1,15 +1,25 @@
 //! `forebay-bench NAME`: measures forebay beside its peers in one run and prints a table. Every figure in
 //! the documents comes from here.
 
+mod memory;
 mod process;
+mod prove;
 mod report;
+mod setup;
+mod srs;
+mod world;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
+use forebay::kind::ProofKind;
 
 use report::Report;
+use world::World;
+
+/// Why a measurement could not be made.
+pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// Measures forebay beside its peers, in one run, on the same inputs.
 #[derive(Parser)]
@@ -17,20 +27,20 @@ use report::Report;
 struct Arguments {
     /// What to measure.
     name: Bench,
-    /// Prints one JSON object a row.
+    /// Print one JSON object a row.
     #[arg(long)]
     json: bool,
-    /// Exits with status 1 when a goal is missed.
+    /// Exit with status 1 when a goal is missed.
     #[arg(long)]
     check: bool,
-    /// Threads for ours and for the peers (default: all cores).
-    #[arg(long)]
+    /// Threads for ours and for the peers [default: the processors]
+    #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// The proof kind, where the measurement works on one circuit.
-    #[arg(long, default_value = "winning_post")]
-    kind: forebay::kind::ProofKind,
-    /// Where sectors, development parameters and matrices are kept between runs.
-    #[arg(long)]
+    /// The proof kind, where one circuit is measured [default: winning_post; srs and memory: porep_c2]
+    #[arg(long, value_name = "KIND")]
+    kind: Option<ProofKind>,
+    /// Folder for sectors, development parameters and matrices [default: that of `forebay demo`]
+    #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
 }
 
@@ -46,7 +56,49 @@ enum Bench {
     Prove,
 }
 
+impl Bench {
+    fn default_kind(self) -> ProofKind {
+        match self {
+            Bench::Memory | Bench::Srs => ProofKind::PorepC2,
+            Bench::Setup | Bench::Prove => ProofKind::WinningPost,
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<Report, Failure> {
+    let threads = match arguments.threads {
+        Some(threads) => threads,
+        None => std::thread::available_parallelism()?.get(),
+    };
+    let kind = arguments.kind.unwrap_or(arguments.name.default_kind());
+    // Before any other thread exists: the peers read these once.
+    std::env::set_var("RAYON_NUM_THREADS", threads.to_string());
+    std::env::set_var("EC_GPU_NUM_THREADS", threads.to_string());
+    let world = World::open(arguments.cache.clone(), threads)?;
+    match arguments.name {
+        Bench::Memory => memory::run(&world, kind),
+        Bench::Setup => setup::run(&world, kind),
+        Bench::Srs => srs::run(&world, kind),
+        Bench::Prove => prove::run(&world, kind),
+    }
+}
+
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    todo_run(arguments)
+    let report = match run(&arguments) {
+        Ok(report) => report,
+        Err(failure) => {
+            eprintln!("forebay-bench: {failure}");
+            return ExitCode::from(2);
+        }
+    };
+    if let Err(failure) = report.print(arguments.json) {
+        eprintln!("forebay-bench: {failure}");
+        return ExitCode::from(2);
+    }
+    if arguments.check && !report.met() {
+        eprintln!("forebay-bench: a goal is missed");
+        return ExitCode::FAILURE;
+    }
+    ExitCode::SUCCESS
 }

@@ -14,14 +14,8 @@ pub struct Resident {
     pub file: u64,
 }
 
-/// Reads the resident bytes, after asking the allocator to give back what it only keeps.
+/// Reads the resident bytes.
 pub fn resident() -> Resident {
-    // SAFETY: malloc_trim has no preconditions.
-    unsafe { libc::malloc_trim(0) };
-    status()
-}
-
-fn status() -> Resident {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |name: &str| -> u64 {
         text.lines()
@@ -44,11 +38,11 @@ impl PeakSampler {
     /// Starts sampling.
     pub fn start() -> PeakSampler {
         let stop = Arc::new(AtomicBool::new(false));
-        let peak = Arc::new(AtomicU64::new(status().anonymous));
+        let peak = Arc::new(AtomicU64::new(resident().anonymous));
         let (stop_flag, highest) = (stop.clone(), peak.clone());
         let thread = std::thread::spawn(move || {
             while !stop_flag.load(Ordering::Relaxed) {
-                highest.fetch_max(status().anonymous, Ordering::Relaxed);
+                highest.fetch_max(resident().anonymous, Ordering::Relaxed);
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
@@ -59,7 +53,7 @@ impl PeakSampler {
     pub fn finish(self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.thread.join();
-        self.peak.fetch_max(status().anonymous, Ordering::Relaxed).max(status().anonymous)
+        self.peak.fetch_max(resident().anonymous, Ordering::Relaxed).max(resident().anonymous)
     }
 }
 

@@ -44,7 +44,8 @@ void bitmap_sum_limbs(const Crew& crew, const Limbs& points, size_t offset, cons
         throw std::length_error("a bitmap and its density differ in length");
     }
     const auto bases = view<const typename G::Affine>(points);
-    const Selection selection{selected.data(), density.empty() ? nullptr : density.data(), selected.size(), offset};
+    const Selection selection{selected.data(), density.empty() ? nullptr : density.data(), selected.size(),
+                              offset};
     single<typename G::Point>(sum) =
         bitmap_sum<G>(bases.data, bases.count, selection, scratch_of(scratch), PoolWorkers(crew));
 }
@@ -101,13 +102,13 @@ size_t first_invalid_g2(const Crew& crew, Limbs points) { return first_invalid_l
 size_t bitmap_scratch_g1(size_t words, size_t threads) { return bitmap_scratch<G1>(words, threads); }
 size_t bitmap_scratch_g2(size_t words, size_t threads) { return bitmap_scratch<G2>(words, threads); }
 
-void bitmap_sum_g1(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density, Bytes scratch,
-                   LimbsMut sum) {
+void bitmap_sum_g1(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density,
+                   Bytes scratch, LimbsMut sum) {
     bitmap_sum_limbs<G1>(crew, points, offset, selected, density, scratch, sum);
 }
 
-void bitmap_sum_g2(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density, Bytes scratch,
-                   LimbsMut sum) {
+void bitmap_sum_g2(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density,
+                   Bytes scratch, LimbsMut sum) {
     bitmap_sum_limbs<G2>(crew, points, offset, selected, density, scratch, sum);
 }
 

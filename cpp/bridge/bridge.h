@@ -36,13 +36,14 @@ size_t first_invalid_g2(const Crew& crew, Limbs points);
 size_t bitmap_scratch_g1(size_t words, size_t threads);
 size_t bitmap_scratch_g2(size_t words, size_t threads);
 // An empty density: every variable has a point.
-void bitmap_sum_g1(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density, Bytes scratch,
-                   LimbsMut sum);
-void bitmap_sum_g2(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density, Bytes scratch,
-                   LimbsMut sum);
+void bitmap_sum_g1(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density,
+                   Bytes scratch, LimbsMut sum);
+void bitmap_sum_g2(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density,
+                   Bytes scratch, LimbsMut sum);
 
 size_t domain_scratch(size_t threads);
-// Natural order in and out; the inverse includes the factor 1/n. At most `pass_levels` levels a pass, 1 to 11.
+// Natural order in and out; the inverse includes the factor 1/n. At most `pass_levels` levels a pass, 1
+// to 11.
 void ntt(const Crew& crew, LimbsMut values, bool inverse, bool coset, uint32_t pass_levels, Bytes scratch);
 void quotient_multiply(const Crew& crew, LimbsMut a, LimbsMut b, Bytes scratch);
 void quotient_divide(const Crew& crew, LimbsMut product, LimbsMut c, Bytes scratch);

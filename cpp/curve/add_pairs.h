@@ -1,6 +1,8 @@
 // Batched affine addition: many independent sums share one field inversion (Montgomery's trick).
 #pragma once
 
+#include <utility>
+
 #include "curve/group.h"
 
 namespace forebay {
@@ -75,31 +77,42 @@ inline void move_operand(typename G::Affine& out, const typename G::Affine& from
     out = value;
 }
 
-// The chord or tangent through a and b with the given inverse of its denominator.
+// The chord or tangent through a and b with the given inverse of its denominator. Signs are worked into the
+// choice of operations: for −b the slope is found negated, which its square and one swapped difference make
+// up for.
 template <class G>
 inline void finish_sum(const Points<G>& points, const Pair& pair, bool tangent,
                        const typename G::Field& inverted) {
-    typename G::Field ya, slope, x3, t;
+    typename G::Field slope, x3, t;
     const auto& a = points.left[pair.left >> 1];
     const auto& b = points.right[pair.right >> 1];
-    negate_if(ya, a.y, pair.left & 1);
+    const bool left_negative = pair.left & 1;
+    bool slope_negative = pair.right & 1;
     if (tangent) {
+        // The denominator carries a's sign.
         sqr(t, a.x);
         mul_by_3(t, t);
-    } else if (pair.right & 1) {
-        add(t, b.y, ya);
-        negate_if(t, t, true);
+        slope_negative = false;
+    } else if (left_negative == slope_negative) {
+        sub(t, b.y, a.y);
     } else {
-        sub(t, b.y, ya);
+        add(t, b.y, a.y);
     }
     mul(slope, t, inverted);
     sqr(x3, slope);
     sub(x3, x3, a.x);
     sub(x3, x3, b.x);
-    sub(t, a.x, x3);
+    const auto* from = &a.x;
+    const auto* minus = &x3;
+    if (slope_negative) std::swap(from, minus);
+    sub(t, *from, *minus);
     mul(t, t, slope);
     auto& out = points.out[pair.out];
-    sub(out.y, t, ya);
+    if (left_negative) {
+        add(out.y, t, a.y);
+    } else {
+        sub(out.y, t, a.y);
+    }
     out.x = x3;
 }
 

@@ -20,7 +20,8 @@ struct BitmapLane {
     RunScratch<G> runs;
     typename G::Point* sum;
 
-    explicit BitmapLane(Arena& arena) : runs(arena, kWordsPerTask * 64), sum(arena.take<typename G::Point>(1)) {}
+    explicit BitmapLane(Arena& arena)
+        : runs(arena, kWordsPerTask * 64), sum(arena.take<typename G::Point>(1)) {}
 };
 
 // Where each task's points start; the last entry is where they end.
@@ -92,9 +93,8 @@ typename G::Point bitmap_sum(const typename G::Affine* points, size_t count, con
         lane.runs.ids[0] = 0;
         lane.runs.starts[0] = 0;
         lane.runs.starts[1] = static_cast<uint32_t>(entries);
-        sum_runs<G>(points, lane.runs.entries, 1, lane.runs, [&](uint32_t, const typename G::Affine& sum) {
-            G::add(*lane.sum, *lane.sum, sum);
-        });
+        sum_runs<G>(points, lane.runs.entries, 1, lane.runs,
+                    [&](uint32_t, const typename G::Affine& sum) { G::add(*lane.sum, *lane.sum, sum); });
     });
     typename G::Point total{};
     for (const BitmapLane<G>& lane : lanes) G::add(total, total, *lane.sum);

@@ -5,8 +5,8 @@
 
 namespace forebay {
 
-// `words` words of 64 variables each. A variable's point is `offset` plus its rank within `density`, or plus its own
-// number where `density` is null; variables outside the density have no point.
+// `words` words of 64 variables each. A variable's point is `offset` plus its rank within `density`, or plus
+// its own number where `density` is null; variables outside the density have no point.
 struct Selection {
     const uint64_t* selected;
     const uint64_t* density;

@@ -58,7 +58,7 @@ MsmPlan plan_msm(size_t scalars, size_t threads) {
 // Scratch of one window while it is in work.
 template <class G>
 struct WindowScratch {
-    uint64_t* staged;             // (fine bucket << 32 | entry), by coarse range
+    uint64_t* staged;             // ((fine bucket, sign) << 32 | entry), by coarse range
     uint32_t* sorted;             // entries by bucket
     uint32_t* offsets;            // where each bucket starts in `sorted`
     typename G::Affine* buckets;  // sums, then two running values a segment
@@ -81,7 +81,7 @@ struct LaneScratch {
     RunScratch<G> runs;
 
     LaneScratch(Arena& arena, const MsmPlan& plan)
-        : counts(arena.take<uint32_t>(plan.buckets / plan.coarse)), runs(arena, 2 * chunk_entries<G>()) {}
+        : counts(arena.take<uint32_t>(2 * plan.buckets / plan.coarse)), runs(arena, 2 * chunk_entries<G>()) {}
 };
 
 template <class G>

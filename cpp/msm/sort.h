@@ -84,24 +84,26 @@ class DigitSorter {
                 if (digit.magnitude == 0) continue;
                 const uint32_t bucket = digit.magnitude - 1;
                 const uint32_t at = counts(first + g, block)[bucket >> plan_.fine_bits]++;
-                windows[g].staged[at] =
-                    static_cast<uint64_t>(bucket & fine_mask) << 32 | (point << 1 | digit.negative);
+                windows[g].staged[at] = static_cast<uint64_t>((bucket & fine_mask) << 1 | digit.negative)
+                                            << 32 |
+                                        (point << 1 | digit.negative);
             }
         }
     }
 
+    // Inside a bucket positive entries come first: pairs of equal signs keep branches predictable.
     void sort_range(size_t w, size_t range, const WindowScratch<G>& window, uint32_t* fine) {
-        const size_t buckets = size_t{1} << plan_.fine_bits;
+        const size_t keys = size_t{2} << plan_.fine_bits;
         const size_t last_block = plan_.blocks - 1;
         const uint32_t begin = range == 0 ? 0 : counts(w, last_block)[range - 1];
         const uint32_t end = counts(w, last_block)[range];
-        std::memset(fine, 0, buckets * sizeof(uint32_t));
+        std::memset(fine, 0, keys * sizeof(uint32_t));
         for (uint32_t k = begin; k < end; k++) fine[window.staged[k] >> 32]++;
         uint32_t position = begin;
-        for (size_t b = 0; b < buckets; b++) {
-            const uint32_t count = fine[b];
-            fine[b] = position;
-            window.offsets[(range << plan_.fine_bits) + b] = position;
+        for (size_t key = 0; key < keys; key++) {
+            const uint32_t count = fine[key];
+            fine[key] = position;
+            if (key % 2 == 0) window.offsets[(range << plan_.fine_bits) + key / 2] = position;
             position += count;
         }
         if (range + 1 == plan_.coarse) window.offsets[plan_.buckets] = position;

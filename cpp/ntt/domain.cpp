@@ -35,7 +35,8 @@ struct Domain::Layout {
           shared_twiddles(arena.take<Fr>(kRows)),
           lanes(arena.take<Lane>(threads)) {
         for (size_t lane = 0; lane < threads; lane++) {
-            const Lane buffers{arena.take<Fr>(kRows * kColumns), arena.take<Fr>(kRows), arena.take<Fr>(kRows)};
+            const Lane buffers{arena.take<Fr>(kRows * kColumns), arena.take<Fr>(kRows),
+                               arena.take<Fr>(kRows)};
             if (lanes != nullptr) lanes[lane] = buffers;
         }
     }
@@ -50,7 +51,8 @@ size_t Domain::scratch_bytes(size_t threads) {
 Domain::Domain(unsigned log, Scratch scratch, const Workers& workers, unsigned pass_levels)
     : log_(log), workers_(workers) {
     if (log > kMaxDomainLog) throw std::length_error("the domain is too large");
-    if (pass_levels == 0 || pass_levels > kPassLevels) throw std::invalid_argument("no such number of levels");
+    if (pass_levels == 0 || pass_levels > kPassLevels)
+        throw std::invalid_argument("no such number of levels");
     Arena arena(scratch.base, scratch.size);
     const Layout layout(arena, workers.lanes());
     table_ = layout.table;
@@ -59,7 +61,8 @@ Domain::Domain(unsigned log, Scratch scratch, const Workers& workers, unsigned p
     lanes_ = layout.lanes;
 
     // (r − 1)/2^32, so that the generator to this power has order 2^32.
-    const uint64_t odd_part[4] = {0xfffe5bfeffffffff, 0x09a1d80553bda402, 0x299d7d483339d808, 0x0000000073eda753};
+    const uint64_t odd_part[4] = {0xfffe5bfeffffffff, 0x09a1d80553bda402, 0x299d7d483339d808,
+                                  0x0000000073eda753};
     forward_.root[32] = power(fr_from(kGenerator), odd_part, 4);
     inverse(inverse_.root[32], forward_.root[32]);
     forward_.shift[0] = fr_from(kGenerator);
@@ -72,7 +75,8 @@ Domain::Domain(unsigned log, Scratch scratch, const Workers& workers, unsigned p
     fill_table(inverse_table_, inverse_);
 
     pass_count_ = std::max(1u, (log + pass_levels - 1) / pass_levels);
-    for (unsigned i = 0; i < pass_count_; i++) passes_[i] = {log * i / pass_count_, log * (i + 1) / pass_count_};
+    for (unsigned i = 0; i < pass_count_; i++)
+        passes_[i] = {log * i / pass_count_, log * (i + 1) / pass_count_};
 }
 
 // table[t]: the root whose exponent, as a fraction of a turn, is t's bits reversed, over 2.
@@ -85,7 +89,8 @@ void Domain::fill_table(Fr* table, const Roots& roots) const {
 }
 
 // The twiddles of every block inside `block` at the levels of the pass.
-void Domain::block_twiddles(Fr* twiddles, Direction direction, Coset coset, const Pass& pass, size_t block) const {
+void Domain::block_twiddles(Fr* twiddles, Direction direction, Coset coset, const Pass& pass,
+                            size_t block) const {
     const Roots& from = roots(direction);
     const Fr* small = table(direction);
     for (unsigned level = 0; level < pass.levels(); level++) {
@@ -147,7 +152,8 @@ void Domain::multiply_on_coset(Fr* a, Fr* b) const {
     const unsigned last = pass_count_ - 1;
     const Pass& pass = passes_[last];
     for (Fr* values : {a, b}) {
-        for (unsigned i = 0; i < last; i++) run_pass(values, Direction::kForward, Coset::kShifted, passes_[i]);
+        for (unsigned i = 0; i < last; i++)
+            run_pass(values, Direction::kForward, Coset::kShifted, passes_[i]);
     }
     const size_t rows = size_t{1} << pass.levels();
     for_each(workers_, workers_.lanes(), size_t{1} << pass.first, [&](size_t lane_number, size_t block) {
@@ -200,12 +206,13 @@ void Domain::bit_reverse(Fr* values) const {
     }
     constexpr size_t kTilesPerTask = 16;
     const size_t tiles = size() >> (2 * kSwapLog);
-    for_each(workers_, workers_.lanes(), (tiles + kTilesPerTask - 1) / kTilesPerTask, [&](size_t lane, size_t task) {
-        const size_t first = task * kTilesPerTask;
-        for (size_t tile = first; tile < std::min(first + kTilesPerTask, tiles); tile++) {
-            swap_tiles(values, tile, lanes_[lane].tile);
-        }
-    });
+    for_each(workers_, workers_.lanes(), (tiles + kTilesPerTask - 1) / kTilesPerTask,
+             [&](size_t lane, size_t task) {
+                 const size_t first = task * kTilesPerTask;
+                 for (size_t tile = first; tile < std::min(first + kTilesPerTask, tiles); tile++) {
+                     swap_tiles(values, tile, lanes_[lane].tile);
+                 }
+             });
 }
 
 }  // namespace forebay

@@ -58,8 +58,12 @@ class Domain {
 
     struct Layout;
 
-    const Roots& roots(Direction direction) const { return direction == Direction::kForward ? forward_ : inverse_; }
-    const Fr* table(Direction direction) const { return direction == Direction::kForward ? table_ : inverse_table_; }
+    const Roots& roots(Direction direction) const {
+        return direction == Direction::kForward ? forward_ : inverse_;
+    }
+    const Fr* table(Direction direction) const {
+        return direction == Direction::kForward ? table_ : inverse_table_;
+    }
     void fill_table(Fr* table, const Roots& roots) const;
     void block_twiddles(Fr* twiddles, Direction direction, Coset coset, const Pass& pass, size_t block) const;
     void run_pass(Fr* values, Direction direction, Coset coset, const Pass& pass) const;

@@ -261,3 +261,133 @@ impl<const FORKS: bool> ConstraintSystem<Scalar> for Generator<FORKS> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::circuit::testing::RandomCircuit;
+    use crate::error::Code;
+
+    type Synthesized = std::result::Result<(), SynthesisError>;
+
+    fn generate<C: Circuit<Scalar>>(circuit: C) -> Result<Witness> {
+        Witness::generate(circuit, Expected::default(), &Cancel::new())
+    }
+
+    fn same(a: &Witness, b: &Witness) -> bool {
+        let parts = |w: &Witness| (w.aux_len(), w.wide_bits().to_vec(), w.value_bits().to_vec());
+        parts(a) == parts(b) && a.wide_values() == b.wide_values() && a.inputs() == b.inputs()
+    }
+
+    /// Circuits one after the other; each may be synthesised apart.
+    struct Several(Vec<RandomCircuit>);
+
+    impl Circuit<Scalar> for Several {
+        fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Synthesized {
+            for part in self.0 {
+                if CS::is_extensible() {
+                    let mut fork = CS::new();
+                    fork.alloc_input(|| "temporary one", || Ok(Scalar::ONE))?;
+                    part.synthesize(&mut fork)?;
+                    cs.extend(&fork);
+                } else {
+                    part.synthesize(cs)?;
+                }
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn parts_synthesised_apart_join_in_order() {
+        let part = |seed, aux| RandomCircuit { seed, inputs: 4, aux, boolean_percent: 70, values: true };
+        let several = || Several(vec![part(1, 65), part(2, 0), part(3, 127), part(4, 300)]);
+        let serial = generate(several()).unwrap();
+        let joined = Witness::generate_parallel(several(), Expected::default(), &Cancel::new()).unwrap();
+        assert_eq!((serial.aux_len(), serial.inputs().len()), (492, 17));
+        assert!(same(&serial, &joined));
+        let missing = Several(vec![part(1, 10), part(2, 10).blank()]);
+        let error = Witness::generate_parallel(missing, Expected::default(), &Cancel::new()).unwrap_err();
+        assert_eq!(error.code(), Code::InvalidRequest);
+    }
+
+    /// Writes variables in every way that a witness generator offers.
+    struct Staging;
+
+    impl Circuit<Scalar> for Staging {
+        fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Synthesized {
+            let n = Scalar::from;
+            assert!(cs.is_witness_generator());
+            cs.alloc(|| "0", || Ok(n(10)))?;
+            let (aux, inputs) = cs.allocate_empty(2, 1);
+            aux.copy_from_slice(&[n(1), n(11)]);
+            inputs[0] = n(20);
+            assert_eq!(cs.aux_slice(), [n(10), n(1), n(11)]);
+            assert_eq!(cs.inputs_slice(), [n(1), n(20)]);
+            cs.extend_aux(&[n(0), n(12)]);
+            cs.extend_inputs(&[n(21)]);
+            cs.alloc_input(|| "input", || Ok(n(22)))?;
+            assert_eq!(cs.aux_slice(), [n(10), n(1), n(11), n(0), n(12)]);
+            cs.allocate_empty_aux(1)[0] = n(13);
+            cs.allocate_empty_inputs(1)[0] = n(23);
+            let last = cs.alloc(|| "last", || Ok(n(14)))?;
+            assert_eq!(last.get_unchecked(), Index::Aux(6));
+            assert_eq!(cs.aux_slice().len(), 7);
+            cs.allocate_empty_aux(1)[0] = n(15);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn staged_variables_keep_their_order() {
+        let witness = generate(Staging).unwrap();
+        let aux: Vec<_> = (0..witness.aux_len()).map(|i| witness.get(i)).collect();
+        assert_eq!(aux, [10, 1, 11, 0, 12, 13, 14, 15].map(Scalar::from));
+        assert_eq!(witness.inputs(), [1, 20, 21, 22, 23].map(Scalar::from));
+    }
+
+    /// Cancels itself after some variables, then goes on for as long as it may.
+    struct Endless(Cancel);
+
+    impl Circuit<Scalar> for Endless {
+        fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Synthesized {
+            for i in 0_usize.. {
+                if i == 1000 {
+                    self.0.cancel();
+                }
+                cs.alloc(|| "again", || Ok(Scalar::ONE))?;
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn cancelling_stops_synthesis() {
+        let cancel = Cancel::new();
+        let error = Witness::generate(Endless(cancel.clone()), Expected::default(), &cancel).unwrap_err();
+        assert_eq!(error.code(), Code::Cancelled);
+        let before = Witness::generate(Staging, Expected::default(), &cancel).unwrap_err();
+        assert_eq!(before.code(), Code::Cancelled);
+    }
+
+    struct Fails(fn() -> SynthesisError);
+
+    impl Circuit<Scalar> for Fails {
+        fn synthesize<CS: ConstraintSystem<Scalar>>(self, _: &mut CS) -> Synthesized {
+            Err(self.0())
+        }
+    }
+
+    #[test]
+    fn synthesis_errors_are_typed() {
+        for (error, code) in [
+            (Fails(|| SynthesisError::AssignmentMissing), Code::InvalidRequest),
+            (Fails(|| SynthesisError::Unsatisfiable), Code::Unsatisfied),
+            (Fails(|| SynthesisError::DivisionByZero), Code::Unsatisfied),
+            (Fails(|| std::io::Error::other("disk").into()), Code::System),
+            (Fails(|| SynthesisError::MalformedSrs), Code::Internal),
+        ] {
+            assert_eq!(generate(error).unwrap_err().code(), code);
+        }
+    }
+}

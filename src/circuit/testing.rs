@@ -140,7 +140,23 @@ impl Builder {
             terms.push((coefficient, variable));
             value += coefficient * self.value_of(variable);
         }
+        if self.rng.gen_range(0..4) == 0 {
+            self.pack(&mut terms, &mut value);
+        }
         (terms, value)
+    }
+
+    /// Adds neighbouring variables with doubling coefficients, as gadgets pack bits.
+    fn pack(&mut self, terms: &mut Vec<(Scalar, Variable)>, value: &mut Scalar) {
+        let len = self.rng.gen_range(1..70).min(self.aux.len());
+        let reach = if self.rng.gen() { self.aux.len() } else { self.aux.len().min(len + 100) };
+        let first = self.aux.len() - self.rng.gen_range(len..=reach);
+        let mut coefficient = self.coefficient();
+        for (i, packed) in self.aux.iter().enumerate().skip(first).take(len) {
+            terms.push((coefficient, Variable(Index::Aux(i))));
+            *value += coefficient * packed;
+            coefficient = coefficient.double();
+        }
     }
 
     /// Mostly one of the newest variables, as in real circuits.

@@ -226,6 +226,19 @@ impl Values<'_> {
         ((self.wide[word] >> bit) & 1 == 1, (self.value[word] >> bit) & 1 == 1)
     }
 
+    /// The wide bits and the value bits of up to 32 neighbours.
+    #[inline(always)]
+    pub(super) fn window(&self, first: usize, len: u8) -> (u64, u64) {
+        let (word, bit, len) = (first / 64, first % 64, usize::from(len));
+        let (mut wide, mut value) = (self.wide[word] >> bit, self.value[word] >> bit);
+        if bit + len > 64 {
+            wide |= self.wide[word + 1] << (64 - bit);
+            value |= self.value[word + 1] << (64 - bit);
+        }
+        let mask = (1 << len) - 1;
+        (wide & mask, value & mask)
+    }
+
     /// The value of a variable that is wide.
     #[inline(always)]
     pub(super) fn wide_value(&self, index: usize) -> Scalar {

@@ -10,12 +10,13 @@ use super::status::JobReport;
 use super::work::{guarded, Door, Message};
 use super::{Engine, Submitted, MAX_MESSAGE};
 use crate::error::{Code, Error, Result};
+use crate::filecoin;
 use crate::kind::ProofKind;
 use crate::prove::ProofTask;
 use crate::schedule::{JobId, Submission};
 use crate::telemetry::metric;
 use crate::units::Bytes;
-use crate::wire::{self, SubmitProofRequest};
+use crate::wire::SubmitProofRequest;
 
 /// The longest request id.
 const MAX_REQUEST_ID: usize = 1024;
@@ -106,18 +107,7 @@ impl Engine {
         if len > MAX_REQUEST_ID {
             return invalid(format!("request_id has {len} bytes; at most {MAX_REQUEST_ID} are allowed"));
         }
-        let kind = match wire::ProofKind::try_from(request.proof_kind) {
-            Ok(wire::ProofKind::PorepSealCommit) => ProofKind::PorepC2,
-            Ok(wire::ProofKind::SnapDealsUpdate) => ProofKind::SnapUpdate,
-            Ok(wire::ProofKind::WindowPostPartition) => ProofKind::WindowPost,
-            Ok(wire::ProofKind::WinningPost) => ProofKind::WinningPost,
-            Ok(wire::ProofKind::Unspecified) | Err(_) => {
-                return invalid(format!(
-                    "proof_kind {} is not one of 1 (PoRep), 2 (SnapDeals), 3 (WindowPoSt), 4 (WinningPoSt)",
-                    request.proof_kind
-                ));
-            }
-        };
+        let kind = filecoin::proof_kind(request.proof_kind)?;
         if !self.shared.config.kinds.contains(&kind) {
             return Err(Error::new(Code::Unsupported, format!("kind {kind} is not enabled here (kinds)")));
         }

@@ -4,4 +4,5 @@ mod faults;
 mod identity;
 mod lifecycle;
 mod memory;
+mod real;
 mod world;

@@ -22,7 +22,7 @@ mod window;
 mod winning;
 
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 

@@ -8,10 +8,10 @@ use crate::circuit::scalar::{from_limbs, Limbs};
 const MODULUS: Limbs =
     [0xffff_ffff_0000_0001, 0x53bd_a402_fffe_5bfe, 0x3339_d808_09a1_d805, 0x73ed_a753_299d_7d48];
 
-/// ⌊2²⁸⁴ / r⌋.
-const RECIPROCAL: u64 = 0x2355_094e;
+/// ⌊2³¹⁸ / r⌋.
+const RECIPROCAL: u64 = 0x8d54_253b_7fb7_8ddf;
 
-/// A sum of at most 2³² scalars, not reduced.
+/// A sum of at most 2³⁰ multiples of scalars by numbers of 32 bits, not reduced.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Accumulator([u64; 5]);
 
@@ -37,11 +37,17 @@ impl Accumulator {
         self.0[4] = self.0[4].wrapping_add(carry);
     }
 
-    /// Adds the term where `bit` is set, without a branch on it: witness bits are not predictable.
+    /// Adds `factor` times the term; the factor has at most 32 bits. Witness bits come as factors too: no
+    /// branch could predict them.
     #[inline(always)]
-    pub(super) fn add_if(&mut self, bit: bool, term: Limbs) {
-        let mask = u64::from(bit).wrapping_neg();
-        self.add(term.map(|limb| limb & mask));
+    pub(super) fn add_multiple(&mut self, factor: u64, term: Limbs) {
+        let mut carry = 0;
+        for (limb, part) in self.0.iter_mut().zip(term) {
+            let sum = u128::from(factor) * u128::from(part) + u128::from(*limb) + u128::from(carry);
+            *limb = sum as u64;
+            carry = (sum >> 64) as u64;
+        }
+        self.0[4] = self.0[4].wrapping_add(carry);
     }
 
     /// Subtracts a term that is reduced.
@@ -60,7 +66,7 @@ impl Accumulator {
     pub(super) fn reduce(self) -> Scalar {
         let sum = self.0;
         let high = (sum[4] << 2) | (sum[3] >> 62);
-        let quotient = high.wrapping_mul(RECIPROCAL) >> 30;
+        let quotient = ((u128::from(high) * u128::from(RECIPROCAL)) >> 64) as u64;
         let mut rest = [0; 5];
         let (mut borrow, mut carry) = (0, 0);
         for i in 0..4 {
@@ -129,7 +135,11 @@ mod tests {
                 match kinds[(i + 3) % 7] % 3 {
                     0 => { sum.add(limbs(&value)); expected += value; }
                     1 => { sum.sub(limbs(&value)); expected -= value; }
-                    _ => { sum.add_if(i % 2 == 0, limbs(&value)); if i % 2 == 0 { expected += value; } }
+                    _ => {
+                        let factor = [0, 1, 77, u64::from(u32::MAX)][i % 4];
+                        sum.add_multiple(factor, limbs(&value));
+                        expected += value * Scalar::from(factor);
+                    }
                 }
             }
             prop_assert_eq!(sum.reduce(), expected);
@@ -139,12 +149,10 @@ mod tests {
     #[test]
     fn holds_the_largest_sum() {
         let largest = [MODULUS[0] - 1, MODULUS[1], MODULUS[2], MODULUS[3]];
-        // 2³² terms of r − 1, built by doubling.
-        let mut sum = Accumulator(largest_times(1 << 32));
-        let expected = from_limbs(largest) * Scalar::from(1 << 32);
-        assert_eq!(sum.reduce(), expected);
-        sum = Accumulator(largest_times(3));
-        assert_eq!(sum.reduce(), from_limbs(largest) * Scalar::from(3));
+        for n in [1, 2, 3, 1 << 32, 1 << 62] {
+            let sum = Accumulator(largest_times(n));
+            assert_eq!(sum.reduce(), from_limbs(largest) * Scalar::from(n), "{n} times");
+        }
     }
 
     fn largest_times(n: u64) -> [u64; 5] {

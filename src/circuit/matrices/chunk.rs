@@ -1,5 +1,7 @@
 //! Chunks of rows: pattern numbers and far columns, compressed so that each can be read on its own.
 
+use std::slice::ChunksExact;
+
 use super::pattern::FarColumns;
 use super::varint;
 use crate::error::{Code, Error, Result};
@@ -97,8 +99,32 @@ pub(super) struct Decoder {
 
 /// Pattern numbers of a decoded chunk.
 pub(super) enum Numbers<'a> {
-    Two(&'a [[u8; 2]]),
-    Four(&'a [[u8; 4]]),
+    Two(TwoByte<'a>),
+    Four(FourByte<'a>),
+}
+
+/// Numbers of two bytes.
+pub(super) struct TwoByte<'a>(ChunksExact<'a, u8>);
+
+/// Numbers of four bytes.
+pub(super) struct FourByte<'a>(ChunksExact<'a, u8>);
+
+impl Iterator for TwoByte<'_> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        self.0.next().map(|n| usize::from(u16::from_le_bytes([n[0], n[1]])))
+    }
+}
+
+impl Iterator for FourByte<'_> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        self.0.next().map(|n| u32::from_le_bytes([n[0], n[1], n[2], n[3]]) as usize)
+    }
 }
 
 impl Decoder {
@@ -137,8 +163,8 @@ impl Decoder {
             }
         }
         let numbers = match chunk.width {
-            2 => Numbers::Two(numbers.as_chunks().0),
-            _ => Numbers::Four(numbers.as_chunks().0),
+            2 => Numbers::Two(TwoByte(numbers.chunks_exact(2))),
+            _ => Numbers::Four(FourByte(numbers.chunks_exact(4))),
         };
         Ok((numbers, &self.far))
     }

@@ -4,7 +4,8 @@ use bellpepper_core::Circuit;
 use blstrs::Scalar;
 
 use super::chunk::{Chunk, ChunkRows, Encoder, CHUNK_ROWS};
-use super::pattern::{Interner, Pattern};
+use super::interner::Interner;
+use super::pattern::Pattern;
 use super::sequence::Sequence;
 use super::Matrices;
 use crate::circuit::rows::{stream, Row};

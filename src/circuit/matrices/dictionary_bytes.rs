@@ -5,7 +5,7 @@ use blstrs::Scalar;
 use ff::Field;
 
 use super::chunk::{damaged, Chunk};
-use super::pattern::{Dictionary, Pattern, Place, Side, Term, NEAR_AUX, NEAR_INPUTS, NONE};
+use super::pattern::{Dictionary, Pattern, Place, Side, Term, MAX_RUN, NEAR_AUX, NEAR_INPUTS, NONE};
 use super::varint::{get, get_u32, put};
 use crate::error::Result;
 
@@ -22,6 +22,7 @@ pub(super) fn write(dictionary: &Dictionary, chunks: &[Chunk]) -> Vec<u8> {
         for term in dictionary.terms_of(side) {
             put(&mut out, u64::from(term.back) << 2 | term.place as u64);
             put(&mut out, u64::from(term.coefficient));
+            out.push(term.len);
         }
     }
     put(&mut out, dictionary.patterns.len() as u64);
@@ -101,22 +102,31 @@ fn read_side(bytes: &mut &[u8], dictionary: &mut Dictionary) -> Result<()> {
         .filter(|first| first.checked_add(terms).is_some())
         .ok_or_else(|| damaged("more than 2^32 terms"))?;
     for _ in 0..terms {
-        let code = get_u32(bytes)?;
-        let place = Place::ALL[(code & 3) as usize];
-        let back = (code >> 2) as usize;
-        let fits = match place {
-            Place::Aux => (1..=NEAR_AUX).contains(&back),
-            Place::Input => (1..=NEAR_INPUTS).contains(&back),
-            Place::FarAux | Place::FarInput => back == 0,
-        };
-        if !fits {
-            return Err(damaged(format!("a term {back} variables back")));
-        }
-        let coefficient = below(get_u32(bytes)?, coefficients)?;
-        dictionary.terms.push(Term { coefficient, back: back as u16, place });
+        let term = read_term(bytes, coefficients)?;
+        dictionary.terms.push(term);
     }
     dictionary.sides.push(Side { constant, first_term, terms });
     Ok(())
+}
+
+fn read_term(bytes: &mut &[u8], coefficients: u32) -> Result<Term> {
+    let code = get_u32(bytes)?;
+    let place = Place::ALL[(code & 3) as usize];
+    let back = (code >> 2) as usize;
+    let coefficient = below(get_u32(bytes)?, coefficients)?;
+    let (len, rest) = bytes.split_first().ok_or_else(|| damaged("its terms are cut off"))?;
+    *bytes = rest;
+    let run = (1..=MAX_RUN).contains(&usize::from(*len));
+    let fits = match place {
+        Place::Aux => run && (usize::from(*len)..=NEAR_AUX).contains(&back),
+        Place::FarAux => run && back == 0,
+        Place::Input => *len == 1 && (1..=NEAR_INPUTS).contains(&back),
+        Place::FarInput => *len == 1 && back == 0,
+    };
+    if !fits {
+        return Err(damaged(format!("a term of {len} variables, {back} back")));
+    }
+    Ok(Term { coefficient, back: back as u16, place, len: *len })
 }
 
 fn read_chunk(bytes: &mut &[u8], before: Option<&Chunk>) -> Result<Chunk> {

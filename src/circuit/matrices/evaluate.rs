@@ -31,7 +31,8 @@ impl Tables {
         let mut tables = Tables::default();
         for side in &dictionary.sides {
             let terms = dictionary.terms_of(side);
-            let short = terms.len() <= TABLE_TERMS && terms.iter().all(|term| term.place == Place::Aux);
+            let short = terms.len() <= TABLE_TERMS
+                && terms.iter().all(|term| term.place == Place::Aux && term.len == 1);
             let room = tables.sums.len() + (1 << TABLE_TERMS) < NONE as usize;
             if !short || !room {
                 tables.first.push(NONE);
@@ -141,14 +142,8 @@ fn evaluate_chunk(
     let (numbers, far) = decoder.decode(chunk, out.len(), frame, sides)?;
     let reader = Reader { dictionary: &matrices.dictionary, tables: &matrices.tables, values: w.values() };
     match numbers {
-        Numbers::Two(numbers) => {
-            let numbers = numbers.iter().map(|number| usize::from(u16::from_le_bytes(*number)));
-            reader.rows(what, chunk, far, numbers, out);
-        }
-        Numbers::Four(numbers) => {
-            let numbers = numbers.iter().map(|number| u32::from_le_bytes(*number) as usize);
-            reader.rows(what, chunk, far, numbers, out);
-        }
+        Numbers::Two(numbers) => reader.rows(what, chunk, far, numbers, out),
+        Numbers::Four(numbers) => reader.rows(what, chunk, far, numbers, out),
     }
     Ok(())
 }
@@ -243,10 +238,10 @@ impl Reader<'_> {
         for term in terms {
             let back = usize::from(term.back);
             match term.place {
-                Place::Aux => self.aux(&mut sum, term.coefficient, at.aux.wrapping_sub(back)),
+                Place::Aux => self.run(&mut sum, term, at.aux.wrapping_sub(back)),
                 Place::FarAux => {
                     if let Some(column) = far.aux.next() {
-                        self.aux(&mut sum, term.coefficient, *column as usize);
+                        self.run(&mut sum, term, *column as usize);
                     }
                 }
                 Place::Input => {
@@ -263,13 +258,29 @@ impl Reader<'_> {
         sum.reduce()
     }
 
+    /// Adds the variables from `first` on; a run's bits are a number, and it a multiple of the coefficient.
     #[inline(always)]
-    fn aux(&self, sum: &mut Accumulator, coefficient: u32, column: usize) {
-        let (wide, bit) = self.values.bits(column);
-        if wide {
-            self.multiple(sum, coefficient, &self.values.wide_value(column));
+    fn run(&self, sum: &mut Accumulator, term: &Term, first: usize) {
+        let (wide, bits) = self.values.window(first, term.len);
+        if wide == 0 {
+            sum.add_multiple(bits, limbs(&self.dictionary.coefficients[term.coefficient as usize]));
+        } else if term.len == 1 {
+            self.multiple(sum, term.coefficient, &self.values.wide_value(first));
         } else {
-            sum.add_if(bit, limbs(&self.dictionary.coefficients[coefficient as usize]));
+            self.mixed_run(sum, term, first, (wide, bits));
+        }
+    }
+
+    /// A run with wide values among the bits.
+    fn mixed_run(&self, sum: &mut Accumulator, term: &Term, first: usize, (wide, bits): (u64, u64)) {
+        let mut coefficient = self.dictionary.coefficients[term.coefficient as usize];
+        for i in 0..usize::from(term.len) {
+            if wide >> i & 1 == 1 {
+                sum.add(limbs(&(coefficient * self.values.wide_value(first + i))));
+            } else {
+                sum.add_multiple(bits >> i & 1, limbs(&coefficient));
+            }
+            coefficient = coefficient.double();
         }
     }
 

@@ -145,8 +145,8 @@ impl Header {
         read_header_bytes(file, &mut start, len)?;
         let (magic, lengths) = start.split_at(8);
         let (version, header_len) = lengths.split_at(4);
-        let (version, header_len) = (le_u32(version), le_u32(header_len) as usize);
-        if magic != MAGIC || version != VERSION {
+        let (version, header_len) = (le_u64(version), le_u64(header_len) as usize);
+        if magic != MAGIC || version != u64::from(VERSION) {
             return Err(damaged(format!(
                 "expected {MAGIC:?} version {VERSION}, found {magic:?} version {version}"
             )));
@@ -179,8 +179,7 @@ impl Header {
         }
         let (tag, rest) = rest.split_at(tag_len);
         let (numbers, stored_digest) = rest.split_at(rest.len() - DIGEST);
-        let numbers: Vec<u64> =
-            numbers.as_chunks().0.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect();
+        let numbers: Vec<u64> = numbers.chunks_exact(8).map(le_u64).collect();
         let [inputs, aux, constraints, nonzeros_a, nonzeros_b, a_aux, b_input, b_aux, wide, dictionary_len, sections @ ..] =
             numbers.as_slice()
         else {
@@ -243,8 +242,8 @@ pub(super) fn check_tag(tag: &str) -> Result<()> {
     Ok(())
 }
 
-fn le_u32(bytes: &[u8]) -> u32 {
-    bytes.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte))
+fn le_u64(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte))
 }
 
 fn hasher() -> blake2b_simd::State {

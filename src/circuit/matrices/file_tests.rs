@@ -101,7 +101,7 @@ fn forged_files_do_no_harm() {
     let whole = saved();
     let witness = witness();
     let mut refused = 0;
-    for at in (16..whole.len()) {
+    for at in 16..whole.len() {
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << (at % 8);
         reseal(&mut bytes);

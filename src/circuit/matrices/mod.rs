@@ -9,6 +9,7 @@ mod evaluate;
 mod file;
 #[cfg(test)]
 mod file_tests;
+mod interner;
 mod pattern;
 mod sequence;
 #[cfg(test)]
@@ -135,23 +136,6 @@ impl Matrices {
         Bytes(small as u64 + self.sequence.bytes()).saturating_add(self.densities.mapped())
     }
 
-    pub fn sizes(&self) -> String {
-        format!(
-            "frames {} chunks {} far {:?} width {:?} terms {} dict {} tables {}",
-            self.sequence.frames.len(),
-            self.sequence.chunks.len(),
-            self.sequence.chunks.iter().fold([0u64; 4], |mut a, c| {
-                for i in 0..4 {
-                    a[i] += c.far[i] as u64;
-                }
-                a
-            }),
-            self.sequence.chunks.iter().map(|c| c.width).max(),
-            self.dictionary.terms.len(),
-            self.dictionary.bytes(),
-            self.tables.bytes()
-        )
-    }
     /// How many distinct row patterns, sides and coefficients the dictionary holds.
     pub fn distinct(&self) -> Distinct {
         Distinct {

@@ -78,25 +78,34 @@ struct Demand {
     pattern: Pattern,
     back_aux: u64,
     back_inputs: u64,
-    far: [(usize, usize); 2],
+    far: [FarTerms; 2],
     nonzeros: [u64; 2],
+}
+
+/// A side's far terms: how many private variables each one takes, and how many inputs there are.
+struct FarTerms {
+    aux: Vec<u8>,
+    inputs: usize,
 }
 
 impl Demand {
     fn of(dictionary: &Dictionary, pattern: &Pattern) -> Demand {
         let sides = [&dictionary.sides[pattern.a as usize], &dictionary.sides[pattern.b as usize]];
+        let at =
+            |side: &Side, place| dictionary.terms_of(side).iter().filter(move |term| term.place == place);
         let furthest = |place| {
-            let terms = sides.into_iter().flat_map(|side| dictionary.terms_of(side));
-            terms.filter(|term| term.place == place).map(|term| u64::from(term.back)).max().unwrap_or(0)
+            let terms = sides.into_iter().flat_map(|side| at(side, place));
+            terms.map(|term| u64::from(term.back)).max().unwrap_or(0)
         };
-        let count =
-            |side: &Side, place| dictionary.terms_of(side).iter().filter(|t| t.place == place).count();
         Demand {
             pattern: *pattern,
             back_aux: furthest(Place::Aux),
             back_inputs: furthest(Place::Input),
-            far: sides.map(|side| (count(side, Place::FarAux), count(side, Place::FarInput))),
-            nonzeros: sides.map(Side::nonzeros),
+            far: sides.map(|side| FarTerms {
+                aux: at(side, Place::FarAux).map(|term| term.len).collect(),
+                inputs: at(side, Place::FarInput).count(),
+            }),
+            nonzeros: sides.map(|side| dictionary.nonzeros(side)),
         }
     }
 }
@@ -113,12 +122,12 @@ impl Walk {
         match numbers {
             Numbers::Two(numbers) => {
                 for number in numbers {
-                    self.row(demands.get(usize::from(u16::from_le_bytes(*number))), &mut lists)?;
+                    self.row(demands.get(number), &mut lists)?;
                 }
             }
             Numbers::Four(numbers) => {
                 for number in numbers {
-                    self.row(demands.get(u32::from_le_bytes(*number) as usize), &mut lists)?;
+                    self.row(demands.get(number), &mut lists)?;
                 }
             }
         }
@@ -135,23 +144,26 @@ impl Walk {
         if demand.back_aux > self.aux || demand.back_inputs > self.inputs {
             return Err(damaged("a row reaches back before the first variable"));
         }
-        for side in 0..2 {
+        for (side, list) in lists.iter_mut().enumerate() {
             self.nonzeros[side] += demand.nonzeros[side];
-            let (aux, inputs) = demand.far[side];
-            take_below(&mut lists[side].0, aux, self.aux)?;
-            take_below(&mut lists[side].1, inputs, self.inputs)?;
+            let far = &demand.far[side];
+            take_below(&mut list.0, far.aux.iter().copied(), self.aux)?;
+            take_below(&mut list.1, std::iter::repeat_n(1, far.inputs), self.inputs)?;
         }
         Ok(())
     }
 }
 
-fn take_below(list: &mut &[u64], count: usize, limit: u64) -> Result<()> {
-    let (taken, rest) = list
-        .split_at_checked(count)
-        .ok_or_else(|| damaged("a chunk lists fewer far columns than its rows have"))?;
-    *list = rest;
-    match taken.iter().find(|column| **column >= limit) {
-        Some(column) => Err(damaged(format!("a row refers to variable {column} of {limit}"))),
-        None => Ok(()),
+/// Takes a column off the list for each run; the whole run must be below `limit`.
+fn take_below(list: &mut &[u64], runs: impl Iterator<Item = u8>, limit: u64) -> Result<()> {
+    for run in runs {
+        let (column, rest) = list
+            .split_first()
+            .ok_or_else(|| damaged("a chunk lists fewer far columns than its rows have"))?;
+        *list = rest;
+        if column.checked_add(u64::from(run)).is_none_or(|end| end > limit) {
+            return Err(damaged(format!("a row refers to variable {column} of {limit}")));
+        }
     }
+    Ok(())
 }

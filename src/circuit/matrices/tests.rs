@@ -152,10 +152,51 @@ fn chunks_and_far_columns() {
     assert!(last.far[0] > 0 && last.far[1] > 0 && last.far[2] > 0, "{last:?}");
 }
 
+/// Packs variables that straddle the border between near and far, some of them wide.
+struct Straddling {
+    wide: bool,
+}
+
+impl Circuit<Scalar> for Straddling {
+    fn synthesize<CS: ConstraintSystem<Scalar>>(
+        self,
+        cs: &mut CS,
+    ) -> std::result::Result<(), SynthesisError> {
+        let mut variables = Vec::new();
+        for i in 0..pattern::NEAR_AUX + 50 {
+            let value = if self.wide && i % 7 == 3 { 5 } else { (i % 3 == 0) as u64 };
+            variables.push(cs.alloc(|| "variable", || Ok(Scalar::from(value)))?);
+        }
+        for start in 0..90 {
+            let packed = |mut lc: LinearCombination<Scalar>| {
+                let mut coefficient = Scalar::from(3);
+                for variable in &variables[start..start + 40] {
+                    lc = lc + (coefficient, *variable);
+                    coefficient = coefficient.double();
+                }
+                lc
+            };
+            cs.enforce(|| "row", packed, packed, |lc| lc);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn runs_across_every_border() {
+    for wide in [false, true] {
+        let matrices = check_all(|| Straddling { wide }, || Straddling { wide: false });
+        let mut lens: Vec<_> = matrices.dictionary.terms.iter().map(|term| term.len).collect();
+        lens.sort_unstable();
+        lens.dedup();
+        assert!(lens.starts_with(&[1, 4]) && lens.ends_with(&[31, 32]), "{lens:?}");
+    }
+}
+
 /// Rows of every width: more than 2^16 patterns.
 #[test]
 fn more_patterns_than_sixteen_bits_number() {
-    let circuit = RandomCircuit { seed: 5, inputs: 1, aux: 135_000, boolean_percent: 35, values: true };
+    let circuit = RandomCircuit { seed: 5, inputs: 1, aux: 110_000, boolean_percent: 30, values: true };
     let matrices = Matrices::compile("test", circuit.blank()).unwrap();
     assert_eq!(matrices.sequence.chunks.iter().map(|chunk| chunk.width).max(), Some(4));
     check_evaluation(&matrices, &generate(circuit), &Recorder::of(circuit).unwrap());
@@ -220,6 +261,8 @@ fn gadgets_and_late_inputs() {
     assert_eq!(recorder.inputs[3], recorder.inputs[4], "both hashes give the same number");
     assert_eq!(crate::circuit::first_violation(real.clone()).unwrap(), None);
     let matrices = check_all(|| real.clone(), || blank.clone());
+    let longest = matrices.dictionary.terms.iter().map(|term| term.len).max();
+    assert_eq!(longest, Some(pattern::MAX_RUN as u8), "words of 32 bits are packed as runs");
     let distinct = matrices.distinct();
     assert!(distinct.patterns * 20 < recorder.rows.len(), "{distinct:?} of {} rows", recorder.rows.len());
 }

@@ -33,16 +33,6 @@ impl CpuBackend {
         self.pool.current_num_threads()
     }
 
-    /// Resident bytes of [`Backend::finish`] beyond SRS, matrices and witness, for a witness with
-    /// `wide` wide values.
-    pub fn finishing_set(&self, shape: &Shape, wide: u64) -> Bytes {
-        let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX / 128);
-        let (aux, scalars) = (size(shape.aux), size(shape.inputs.saturating_add(wide)));
-        let (terms, first) = buffer_bytes::<G1Affine>(aux, scalars, self.threads());
-        let (_, second) = buffer_bytes::<G2Affine>(aux, scalars, self.threads());
-        Bytes(terms as u64 + first.max(second) as u64)
-    }
-
     /// Σ hᵢ·Hᵢ; `a` holds h as plain integers, `b` is free.
     fn multiply_h(
         &self,
@@ -94,6 +84,14 @@ impl Backend for CpuBackend {
         let transforming = buffer.saturating_mul(2).saturating_add(bridge::domain_scratch(threads) as u64);
         let multiplying = buffer.saturating_add(buffer.max(G1Affine::scratch(terms, threads) as u64));
         Bytes(transforming.max(multiplying))
+    }
+
+    fn finishing_set(&self, shape: &Shape, wide: u64) -> Bytes {
+        let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX / 128);
+        let (aux, scalars) = (size(shape.aux), size(shape.inputs.saturating_add(wide)));
+        let (terms, first) = buffer_bytes::<G1Affine>(aux, scalars, self.threads());
+        let (_, second) = buffer_bytes::<G2Affine>(aux, scalars, self.threads());
+        Bytes(terms as u64 + first.max(second) as u64)
     }
 
     fn start(&self, circuit: &CircuitData, witness: &Witness, cancel: &Cancel) -> Result<Started> {

@@ -1,0 +1,105 @@
+//! What all measurements share: threads, the core, a real 2 KiB sector and development parameters.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use forebay::cancel::Cancel;
+use forebay::circuit::AnyCircuit;
+use forebay::engine::Config;
+use forebay::filecoin::{self, FilecoinCatalog};
+use forebay::kind::{CircuitId, ProofKind};
+use forebay::prove::cpu::CpuBackend;
+use forebay::prove::{Catalog, CircuitData, ProofTask};
+use forebay::srs::develop::ToxicWaste;
+use forebay::srs::{Store, StoreConfig, Work};
+use forebay::wire::SubmitProofRequest;
+use forebay_sector::{Kind, Message, Recipe, Sector, SECTOR_SIZE};
+
+use crate::Failure;
+
+/// Seed of the demonstration's sector.
+const SEED: u64 = 1;
+
+/// The shared ground of a measurement.
+pub struct World {
+    /// The one pool that our work runs on.
+    pub pool: Arc<rayon::ThreadPool>,
+    /// The prover core.
+    pub core: CpuBackend,
+    cache: PathBuf,
+    catalog: FilecoinCatalog<CpuBackend>,
+}
+
+impl World {
+    /// A world over this cache folder, by default the one of `forebay demo`.
+    pub fn open(cache: Option<PathBuf>, threads: usize) -> Result<World, Failure> {
+        let cache = cache.unwrap_or_else(|| Config::default().cache_directory);
+        let parameters = cache.join("development-parameters");
+        std::fs::create_dir_all(&parameters)?;
+        forebay_sector::use_folder(&parameters);
+        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?);
+        let store = Store::new(StoreConfig {
+            parameter_dirs: vec![parameters],
+            cache_dir: cache.clone(),
+            allow_development: true,
+        });
+        let catalog = FilecoinCatalog::new(store, CpuBackend::new(pool.clone()));
+        Ok(World { core: CpuBackend::new(pool.clone()), pool, cache, catalog })
+    }
+
+    /// The 2 KiB circuit of a kind.
+    pub fn circuit_id(&self, kind: ProofKind) -> Result<CircuitId, Failure> {
+        Ok(CircuitId::new(kind, SECTOR_SIZE)?)
+    }
+
+    /// Where parameters are.
+    pub fn store(&self) -> &Store {
+        self.catalog.store()
+    }
+
+    /// The path of a circuit's `.params` file, made on first use.
+    pub fn params(&self, kind: ProofKind) -> Result<PathBuf, Failure> {
+        let id = self.circuit_id(kind)?;
+        let folder = self.cache.join("development-parameters");
+        let path = folder.join(format!("{}.params", filecoin::parameter_stem(id)?));
+        if !path.is_file() {
+            eprintln!("making development parameters for {id}");
+            self.work(|work| filecoin::develop(id, &folder, &ToxicWaste::random(&mut rand::rngs::OsRng), work))?;
+        }
+        Ok(path)
+    }
+
+    /// Runs work on parameters in the pool.
+    pub fn work<T: Send>(
+        &self,
+        body: impl FnOnce(&Work) -> forebay::Result<T> + Send,
+    ) -> Result<T, Failure> {
+        let work = Work { arithmetic: &self.core, progress: &|_| (), cancel: &Cancel::new() };
+        Ok(self.pool.install(|| body(&work))?)
+    }
+
+    /// The circuit's matrices and SRS, parameters made on first use.
+    pub fn load(&self, kind: ProofKind) -> Result<CircuitData, Failure> {
+        self.params(kind)?;
+        let id = self.circuit_id(kind)?;
+        Ok(self.pool.install(|| self.catalog.load(id, &Cancel::new()))?)
+    }
+
+    /// A decoded request of the real sector.
+    pub fn task(&self, kind: ProofKind) -> Result<Arc<dyn ProofTask>, Failure> {
+        let sector = Sector::load_or_make(&self.cache.join("sectors"), Recipe::new(SEED))?;
+        let of_sector = match kind {
+            ProofKind::PorepC2 => Kind::PorepC2,
+            ProofKind::SnapUpdate => Kind::SnapUpdate,
+            ProofKind::WindowPost => Kind::WindowPost,
+            ProofKind::WinningPost => Kind::WinningPost,
+        };
+        let bytes = sector.request(of_sector).encode_to_vec();
+        Ok(filecoin::decode(&prost::Message::decode(bytes.as_slice()).map(|r: SubmitProofRequest| r)?)?)
+    }
+
+    /// The circuit of a kind without values.
+    pub fn blank(&self, kind: ProofKind) -> Result<AnyCircuit, Failure> {
+        Ok(filecoin::blank_circuit(self.circuit_id(kind)?)?())
+    }
+}

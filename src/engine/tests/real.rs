@@ -1,0 +1,54 @@
+//! A real sector through the engine that `open` gives.
+
+use forebay_sector::Kind;
+use prost::Message as _;
+
+use super::world::PATIENCE;
+use crate::cancel::Cancel;
+use crate::engine::{open, Config, Engine, Shutdown};
+use crate::error::Code;
+use crate::filecoin::{develop_parameters, testing::default_request};
+use crate::kind::{CircuitId, ProofKind};
+use crate::prove::cpu::CpuBackend;
+use crate::prove::Proof;
+use crate::srs::Work;
+use crate::units::Bytes;
+use crate::wire::await_proof_response::Status;
+
+#[test]
+fn a_window_post_of_a_real_sector_is_proved_within_its_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let circuit = CircuitId::new(ProofKind::WindowPost, 2048).unwrap();
+    let config = Config {
+        memory_limit: Some(Bytes::mib(256)),
+        threads: 2,
+        synthesis_workers: 1,
+        parameter_directories: vec![folder.path().into()],
+        cache_directory: folder.path().join("cache"),
+        allow_development_parameters: true,
+        ..Config::default()
+    };
+    let engine = Engine::open(config).unwrap();
+    let message = default_request(Kind::WindowPost).encode_to_vec();
+    let missing = engine.submit(&message).unwrap_err();
+    assert_eq!(missing.code(), Code::ParametersMissing);
+    assert!(missing.message().contains(folder.path().to_str().unwrap()), "{missing}");
+
+    let core = CpuBackend::new(open::pool(2).unwrap());
+    let work = Work { arithmetic: &core, progress: &|_| {}, cancel: &Cancel::new() };
+    develop_parameters(circuit, folder.path(), &work).unwrap();
+    let job = engine.submit(&message).unwrap().job_id;
+    let answer = engine.wait(&job, Some(PATIENCE)).unwrap();
+    assert_eq!((answer.status(), answer.error_message.as_str()), (Status::Completed, ""));
+    assert_eq!(answer.proof.len(), Proof::LEN);
+
+    let report = engine.report(&job).unwrap();
+    assert_eq!((report.circuit.as_str(), report.constraints), ("wpost-2k", 21_866));
+    let status = engine.status();
+    assert_eq!(status.memory.overruns, 0, "{status:?}");
+    assert_eq!(status.memory.reserved, status.circuits[0].bytes, "only the idle circuit stays booked");
+    assert!(report.srs_bytes + report.matrices_bytes <= status.circuits[0].bytes, "{report:?} {status:?}");
+    engine.evict(circuit).unwrap();
+    assert_eq!(engine.status().memory.reserved, 0);
+    engine.shutdown(Shutdown::Abort);
+}
