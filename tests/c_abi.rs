@@ -118,7 +118,8 @@ fn valgrind_finds_nothing() {
     let fixture = fixture();
     let program = test_program("abi-valgrind", &[]);
     let mut run = Command::new("valgrind");
-    run.args(["--error-exitcode=9", "--quiet", "--leak-check=full", "--errors-for-leak-kinds=definite"]);
+    run.args(["--error-exitcode=9", "--quiet", "--leak-check=full"]);
+    run.args(["--show-leak-kinds=definite", "--errors-for-leak-kinds=definite"]);
     // Without a request: proving is tens of times slower there, and the other two runs prove.
     run.arg(program).arg(library::path()).arg(&fixture.config);
     assert!(expect_success(&run.output().expect("the program")).contains("every check holds"));

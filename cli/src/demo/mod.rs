@@ -3,7 +3,7 @@
 mod facts;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use forebay::kind::{CircuitId, ProofKind};
@@ -13,7 +13,7 @@ use forebay::{Code, Error};
 use forebay_sector::{Kind, Recipe, Sector, SECTOR_SIZE};
 use prost::Message;
 
-use crate::failure::{sector_error, Failure, Result};
+use crate::failure::{sector_error, system, Failure, Result};
 use crate::library::{Engine, Library};
 use crate::setup::{default_cache, has_key, kinds_or_all, Workshop};
 use facts::Facts;
@@ -42,6 +42,9 @@ pub struct Args {
     /// Bytes that the library may hold, such as 4GiB [default: what the machine leaves]
     #[arg(long, value_name = "SIZE")]
     memory_limit: Option<Bytes>,
+    /// Also write the requests, as `KIND.request` in this folder, for `forebay prove --request` and examples/prove.c.
+    #[arg(long, value_name = "DIR")]
+    requests: Option<PathBuf>,
     /// The library to load [default: libforebay.so near this executable]
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
@@ -94,7 +97,7 @@ pub fn run(args: &Args) -> Result<()> {
     let engine = library.open(&args.config(&kinds))?;
     let mut all = Vec::new();
     for kind in kinds {
-        let facts = prove(&engine, &sector, kind)?;
+        let facts = prove(args, &engine, &sector, kind)?;
         if args.json {
             table::print_json(&facts)?;
         }
@@ -130,7 +133,7 @@ fn make_parameters(args: &Args, kinds: &[ProofKind]) -> Result<()> {
     Ok(())
 }
 
-fn prove(engine: &Engine, sector: &Sector, kind: ProofKind) -> Result<Facts> {
+fn prove(args: &Args, engine: &Engine, sector: &Sector, kind: ProofKind) -> Result<Facts> {
     let of_sector = match kind {
         ProofKind::PorepC2 => Kind::PorepC2,
         ProofKind::SnapUpdate => Kind::SnapUpdate,
@@ -138,6 +141,9 @@ fn prove(engine: &Engine, sector: &Sector, kind: ProofKind) -> Result<Facts> {
         ProofKind::WinningPost => Kind::WinningPost,
     };
     let request = sector.request(of_sector).encode_to_vec();
+    if let Some(folder) = &args.requests {
+        write_request(folder, kind, &request)?;
+    }
     let peak = facts::PeakMemory::from_here();
     let job = engine.submit(&request)?;
     let answer = engine.wait(&job, None)?;
@@ -153,4 +159,10 @@ fn prove(engine: &Engine, sector: &Sector, kind: ProofKind) -> Result<Facts> {
         .verify(of_sector, &answer.proof)
         .map_err(sector_error("verifying with filecoin-proofs-api"))?;
     Ok(facts)
+}
+
+fn write_request(folder: &Path, kind: ProofKind, request: &[u8]) -> Result<()> {
+    std::fs::create_dir_all(folder).map_err(system(format!("making {}", folder.display())))?;
+    let path = folder.join(format!("{kind}.request"));
+    std::fs::write(&path, request).map_err(system(format!("writing {}", path.display())))
 }
