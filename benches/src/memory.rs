@@ -30,15 +30,14 @@ pub fn run(world: &World, kind: ProofKind) -> Result<Report, Failure> {
     let circuit = world.load(kind)?;
     let after = resident();
     let shape = *circuit.matrices.shape();
-    let file = world.matrices_file(kind)?.metadata()?.len() as f64;
+    let file = world.matrix_file(kind)?.metadata()?.len() as f64;
     let csr = 36.0 * (shape.nonzeros_a + shape.nonzeros_b) as f64;
     report.smaller("matrices and densities, on disk", file, ("A, B at 36 B a non-zero", csr), goal(2e6));
     let held = after.anonymous.saturating_sub(before.anonymous) as f64;
     report.smaller("matrices and densities, resident", held, ("A, B at 36 B a non-zero", csr), goal(2e6));
 
     let before = resident();
-    let queued: Vec<_> =
-        (0..QUEUED).map(|_| task.synthesize(0, wide, &cancel)).collect::<Result<_, _>>()?;
+    let queued: Vec<_> = (0..QUEUED).map(|_| task.synthesize(0, wide, &cancel)).collect::<Result<_, _>>()?;
     let after = resident();
     let each = after.anonymous.saturating_sub(before.anonymous) as f64 / QUEUED as f64;
     let vectors = SCALAR * (3 * shape.rows() + shape.aux + shape.inputs) as f64;
@@ -53,11 +52,16 @@ pub fn run(world: &World, kind: ProofKind) -> Result<Report, Failure> {
     })?;
     let peak = sampler.finish().saturating_sub(before.anonymous) as f64;
     let inputs = task.public_inputs(0)?;
-    if !forebay::prove::verify(circuit.srs.pvk(), &proof, &inputs)? {
+    if !forebay::prove::verify(&circuit, &proof, &inputs)? {
         return Err("the measured proof does not verify".into());
     }
     let projected = world.core.working_set(&shape).0 as f64;
     report.value("prover working set, resident peak", peak, "bytes", goal(340e6));
-    report.smaller("working set, measured over projected", peak, ("projected", projected), Goal::RatioAtMost(1.0));
+    report.smaller(
+        "working set, measured over projected",
+        peak,
+        ("projected", projected),
+        Goal::RatioAtMost(1.0),
+    );
     Ok(report)
 }

@@ -25,9 +25,8 @@ pub fn run(world: &World, kind: ProofKind) -> Result<Report, Failure> {
     let witness = witness?;
     let (started, start) = timed(|| world.pool.install(|| world.core.start(&circuit, &witness, &cancel)));
     let started = started?;
-    let (proof, finish) = timed(|| {
-        world.pool.install(|| world.core.finish(&circuit, &witness, started, blinding, &cancel))
-    });
+    let (proof, finish) =
+        timed(|| world.pool.install(|| world.core.finish(&circuit, &witness, started, blinding, &cancel)));
     let proof = proof?;
     report.value(&format!("synthesis, {id}"), synthesis, "s", Goal::None);
     report.value(&format!("evaluation, quotient, h, {id}"), start, "s", Goal::None);

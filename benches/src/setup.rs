@@ -27,10 +27,16 @@ pub fn run(world: &World, kind: ProofKind) -> Result<Report, Failure> {
     let theirs = theirs?;
     let file = std::io::BufReader::new(std::fs::File::open(&made.params)?);
     let read = Parameters::<Bls12>::read(file, true)?;
-    let sizes = |p: &Parameters<Bls12>| [p.h.len(), p.l.len(), p.a.len(), p.b_g1.len(), p.b_g2.len(), p.vk.ic.len()];
+    let sizes =
+        |p: &Parameters<Bls12>| [p.h.len(), p.l.len(), p.a.len(), p.b_g1.len(), p.b_g2.len(), p.vk.ic.len()];
     if sizes(&read) != sizes(&theirs) {
         return Err(format!("bellperson reads {:?} points, made {:?}", sizes(&read), sizes(&theirs)).into());
     }
-    report.faster(&format!("development setup, {id}"), ours, ("bellperson 0.27", peer), Goal::RatioAtLeast(15.0));
+    report.faster(
+        &format!("development setup, {id}"),
+        ours,
+        ("bellperson 0.27", peer),
+        Goal::RatioAtLeast(15.0),
+    );
     Ok(report)
 }

@@ -52,6 +52,11 @@ impl World {
         Ok(CircuitId::new(kind, SECTOR_SIZE)?)
     }
 
+    /// The file of a circuit's compiled matrices.
+    pub fn matrix_file(&self, kind: ProofKind) -> Result<PathBuf, Failure> {
+        Ok(self.catalog.matrix_path(self.circuit_id(kind)?)?)
+    }
+
     /// Where parameters are.
     pub fn store(&self) -> &Store {
         self.catalog.store()
@@ -64,16 +69,15 @@ impl World {
         let path = folder.join(format!("{}.params", filecoin::parameter_stem(id)?));
         if !path.is_file() {
             eprintln!("making development parameters for {id}");
-            self.work(|work| filecoin::develop(id, &folder, &ToxicWaste::random(&mut rand::rngs::OsRng), work))?;
+            self.work(|work| {
+                filecoin::develop(id, &folder, &ToxicWaste::random(&mut rand::rngs::OsRng), work)
+            })?;
         }
         Ok(path)
     }
 
     /// Runs work on parameters in the pool.
-    pub fn work<T: Send>(
-        &self,
-        body: impl FnOnce(&Work) -> forebay::Result<T> + Send,
-    ) -> Result<T, Failure> {
+    pub fn work<T: Send>(&self, body: impl FnOnce(&Work) -> forebay::Result<T> + Send) -> Result<T, Failure> {
         let work = Work { arithmetic: &self.core, progress: &|_| (), cancel: &Cancel::new() };
         Ok(self.pool.install(|| body(&work))?)
     }

@@ -1,3 +1,5 @@
+#include <cstring>
+
 #include "bridge/slices.h"
 #include "groth16/quotient.h"
 #include "kernels/table.h"
@@ -7,9 +9,17 @@
 namespace forebay {
 namespace {
 
-template <class G>
-void msm_limbs(const Crew& crew, const Limbs& points, const Indices& indices, const LimbsMut& scalars,
-               bool montgomery, const Bytes& scratch, const LimbsMut& sum) {
+template <class Sum, class Point>
+Sum sum_of(const Point& point) {
+    static_assert(sizeof(Sum) == sizeof(Point), "a sum holds the limbs of a point");
+    Sum sum;
+    std::memcpy(sum.limbs.data(), &point, sizeof(point));
+    return sum;
+}
+
+template <class G, class Sum>
+Sum msm_limbs(const Crew& crew, const Limbs& points, const Indices& indices, const LimbsMut& scalars,
+              bool montgomery, const Bytes& scratch) {
     const auto bases = view<const typename G::Affine>(points);
     const auto values = view<Fr>(scalars);
     if (!indices.empty() && indices.size() != values.count) {
@@ -17,8 +27,8 @@ void msm_limbs(const Crew& crew, const Limbs& points, const Indices& indices, co
     }
     const MsmPoints<G> selected{bases.data, bases.count, indices.empty() ? nullptr : indices.data()};
     const ScalarForm form = montgomery ? ScalarForm::kMontgomery : ScalarForm::kCanonical;
-    single<typename G::Point>(sum) =
-        msm<G>(selected, values.data, values.count, form, scratch_of(scratch), PoolWorkers(crew));
+    return sum_of<Sum>(
+        msm<G>(selected, values.data, values.count, form, scratch_of(scratch), PoolWorkers(crew)));
 }
 
 template <class G>
@@ -37,17 +47,17 @@ size_t first_invalid_limbs(const Crew& crew, const Limbs& points) {
     return first_invalid<G>(values.data, values.count, PoolWorkers(crew));
 }
 
-template <class G>
-void bitmap_sum_limbs(const Crew& crew, const Limbs& points, size_t offset, const Limbs& selected,
-                      const Limbs& density, const Bytes& scratch, const LimbsMut& sum) {
+template <class G, class Sum>
+Sum bitmap_sum_limbs(const Crew& crew, const Limbs& points, size_t offset, const Limbs& selected,
+                     const Limbs& density, const Bytes& scratch) {
     if (!density.empty() && density.size() != selected.size()) {
         throw std::length_error("a bitmap and its density differ in length");
     }
     const auto bases = view<const typename G::Affine>(points);
     const Selection selection{selected.data(), density.empty() ? nullptr : density.data(), selected.size(),
                               offset};
-    single<typename G::Point>(sum) =
-        bitmap_sum<G>(bases.data, bases.count, selection, scratch_of(scratch), PoolWorkers(crew));
+    return sum_of<Sum>(
+        bitmap_sum<G>(bases.data, bases.count, selection, scratch_of(scratch), PoolWorkers(crew)));
 }
 
 // The domain that exactly holds `count` values.
@@ -71,14 +81,14 @@ rust::Str kernel_name() { return kernels().name; }
 size_t msm_scratch_g1(size_t scalars, size_t threads) { return msm_scratch<G1>(scalars, threads); }
 size_t msm_scratch_g2(size_t scalars, size_t threads) { return msm_scratch<G2>(scalars, threads); }
 
-void msm_g1(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery, Bytes scratch,
-            LimbsMut sum) {
-    msm_limbs<G1>(crew, points, indices, scalars, montgomery, scratch, sum);
+SumG1 msm_g1(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery,
+             Bytes scratch) {
+    return msm_limbs<G1, SumG1>(crew, points, indices, scalars, montgomery, scratch);
 }
 
-void msm_g2(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery, Bytes scratch,
-            LimbsMut sum) {
-    msm_limbs<G2>(crew, points, indices, scalars, montgomery, scratch, sum);
+SumG2 msm_g2(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery,
+             Bytes scratch) {
+    return msm_limbs<G2, SumG2>(crew, points, indices, scalars, montgomery, scratch);
 }
 
 size_t fixed_base_scratch_g1(size_t scalars, size_t threads) {
@@ -102,14 +112,14 @@ size_t first_invalid_g2(const Crew& crew, Limbs points) { return first_invalid_l
 size_t bitmap_scratch_g1(size_t words, size_t threads) { return bitmap_scratch<G1>(words, threads); }
 size_t bitmap_scratch_g2(size_t words, size_t threads) { return bitmap_scratch<G2>(words, threads); }
 
-void bitmap_sum_g1(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density,
-                   Bytes scratch, LimbsMut sum) {
-    bitmap_sum_limbs<G1>(crew, points, offset, selected, density, scratch, sum);
+SumG1 bitmap_sum_g1(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density,
+                    Bytes scratch) {
+    return bitmap_sum_limbs<G1, SumG1>(crew, points, offset, selected, density, scratch);
 }
 
-void bitmap_sum_g2(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density,
-                   Bytes scratch, LimbsMut sum) {
-    bitmap_sum_limbs<G2>(crew, points, offset, selected, density, scratch, sum);
+SumG2 bitmap_sum_g2(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density,
+                    Bytes scratch) {
+    return bitmap_sum_limbs<G2, SumG2>(crew, points, offset, selected, density, scratch);
 }
 
 size_t domain_scratch(size_t threads) { return Domain::scratch_bytes(threads); }

@@ -10,6 +10,8 @@
 namespace forebay {
 
 struct Crew;
+struct SumG1;
+struct SumG2;
 
 using Limbs = rust::Slice<const uint64_t>;
 using LimbsMut = rust::Slice<uint64_t>;
@@ -21,10 +23,10 @@ rust::Str kernel_name();
 
 size_t msm_scratch_g1(size_t scalars, size_t threads);
 size_t msm_scratch_g2(size_t scalars, size_t threads);
-void msm_g1(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery, Bytes scratch,
-            LimbsMut sum);
-void msm_g2(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery, Bytes scratch,
-            LimbsMut sum);
+SumG1 msm_g1(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery,
+             Bytes scratch);
+SumG2 msm_g2(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery,
+             Bytes scratch);
 
 size_t fixed_base_scratch_g1(size_t scalars, size_t threads);
 size_t fixed_base_scratch_g2(size_t scalars, size_t threads);
@@ -36,10 +38,10 @@ size_t first_invalid_g2(const Crew& crew, Limbs points);
 size_t bitmap_scratch_g1(size_t words, size_t threads);
 size_t bitmap_scratch_g2(size_t words, size_t threads);
 // An empty density: every variable has a point.
-void bitmap_sum_g1(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density,
-                   Bytes scratch, LimbsMut sum);
-void bitmap_sum_g2(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density,
-                   Bytes scratch, LimbsMut sum);
+SumG1 bitmap_sum_g1(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density,
+                    Bytes scratch);
+SumG2 bitmap_sum_g2(const Crew& crew, Limbs points, size_t offset, Limbs selected, Limbs density,
+                    Bytes scratch);
 
 size_t domain_scratch(size_t threads);
 // Natural order in and out; the inverse includes the factor 1/n. At most `pass_levels` levels a pass, 1

@@ -1,6 +1,7 @@
 // Batched affine addition: many independent sums share one field inversion (Montgomery's trick).
 #pragma once
 
+#include <algorithm>
 #include <utility>
 
 #include "curve/group.h"
@@ -38,19 +39,24 @@ struct PairScratch {
 
 namespace portable {
 
-constexpr size_t kPrefetchPairs = 16;
+// Pairs whose operands are fetched together. Loads side by side hide the latency of points far apart better
+// than prefetches between the multiplications do.
+constexpr size_t kFetchPairs = 16;
 
 template <class T>
-inline void prefetch(const T& value) {
-    const char* at = reinterpret_cast<const char*>(&value);
-    for (size_t offset = 0; offset < sizeof(T); offset += 64) __builtin_prefetch(at + offset);
-    __builtin_prefetch(at + sizeof(T) - 1);
+inline uint64_t touch(const T& value) {
+    const auto* words = reinterpret_cast<const volatile uint64_t*>(&value);
+    uint64_t sum = words[sizeof(T) / 8 - 1];
+    for (size_t word = 0; word < sizeof(T) / 8; word += 8) sum ^= words[word];
+    return sum;
 }
 
 template <class G>
-inline void prefetch_pair(const Points<G>& points, const Pair& pair) {
-    prefetch(points.left[pair.left >> 1]);
-    if (pair.right != kNoOperand) prefetch(points.right[pair.right >> 1]);
+inline void fetch_operands(const Points<G>& points, const Pair* pairs, size_t count) {
+    for (size_t k = 0; k < count; k++) {
+        touch(points.left[pairs[k].left >> 1]);
+        if (pairs[k].right != kNoOperand) touch(points.right[pairs[k].right >> 1]);
+    }
 }
 
 // Finds what kind of sum a pair is, and its denominator where it has one.
@@ -123,7 +129,7 @@ void add_pairs(const Points<G>& points, const Pair* pairs, size_t count, const P
     typename G::Field running, inverted;
     set_one(running);
     for (size_t k = count; k-- > 0;) {
-        if (k >= kPrefetchPairs) prefetch_pair<G>(points, pairs[k - kPrefetchPairs]);
+        if (k % kFetchPairs == 0 && k > 0) fetch_operands<G>(points, pairs + k - kFetchPairs, kFetchPairs);
         const PairKind kind = classify<G>(points, pairs[k], scratch.denominators[k]);
         scratch.kinds[k] = kind;
         if (kind <= PairKind::kDouble) {
@@ -133,7 +139,7 @@ void add_pairs(const Points<G>& points, const Pair* pairs, size_t count, const P
     }
     inverse(running, running);
     for (size_t k = 0; k < count; k++) {
-        if (k + kPrefetchPairs < count) prefetch_pair<G>(points, pairs[k + kPrefetchPairs]);
+        if (k % kFetchPairs == 0) fetch_operands<G>(points, pairs + k, std::min(kFetchPairs, count - k));
         const Pair& pair = pairs[k];
         switch (scratch.kinds[k]) {
             case PairKind::kAdd:

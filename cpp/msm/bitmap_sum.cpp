@@ -24,16 +24,14 @@ struct BitmapLane {
         : runs(arena, kWordsPerTask * 64), sum(arena.take<typename G::Point>(1)) {}
 };
 
-// Where each task's points start; the last entry is where they end.
-std::vector<size_t> task_starts(const Selection& selection) {
-    std::vector<size_t> starts;
+// starts[t]: where task t's points start; returns where the last one's end.
+size_t find_starts(const Selection& selection, size_t* starts) {
     size_t at = selection.offset;
     for (size_t word = 0; word < selection.words; word++) {
-        if (word % kWordsPerTask == 0) starts.push_back(at);
+        if (word % kWordsPerTask == 0) starts[word / kWordsPerTask] = at;
         at += selection.density != nullptr ? ones(selection.density[word]) : 64;
     }
-    starts.push_back(at);
-    return starts;
+    return at;
 }
 
 // Writes the entries of the selected points of some words; returns how many.
@@ -51,8 +49,8 @@ size_t collect(const Selection& selection, size_t begin, size_t end, size_t firs
 }
 
 // The point after the last one that the selection needs.
-size_t points_needed(const Selection& selection, const std::vector<size_t>& starts) {
-    if (selection.density != nullptr) return starts.back();
+size_t points_needed(const Selection& selection, size_t end) {
+    if (selection.density != nullptr) return end;
     for (size_t word = selection.words; word-- > 0;) {
         if (selection.selected[word] == 0) continue;
         const size_t highest = 63 - static_cast<size_t>(__builtin_clzll(selection.selected[word]));
@@ -65,21 +63,22 @@ size_t points_needed(const Selection& selection, const std::vector<size_t>& star
 
 template <class G>
 size_t bitmap_scratch(size_t words, size_t threads) {
-    Arena lane;
+    Arena starts, lane;
+    starts.take<size_t>(tasks_of(words));
     BitmapLane<G>{lane};
-    return lane.used() * std::clamp<size_t>(threads, 1, std::max<size_t>(tasks_of(words), 1));
+    return starts.used() + lane.used() * std::clamp<size_t>(threads, 1, std::max<size_t>(tasks_of(words), 1));
 }
 
 template <class G>
 typename G::Point bitmap_sum(const typename G::Affine* points, size_t count, const Selection& selection,
                              Scratch scratch, const Workers& workers) {
-    const std::vector<size_t> starts = task_starts(selection);
-    if (points_needed(selection, starts) > count || count > UINT32_MAX / 2) {
+    const size_t tasks = tasks_of(selection.words);
+    Arena arena(scratch.base, scratch.size);
+    auto* starts = arena.take<size_t>(tasks);
+    if (points_needed(selection, find_starts(selection, starts)) > count || count > UINT32_MAX / 2) {
         throw std::length_error("a bitmap selects points that do not exist");
     }
-    const size_t tasks = tasks_of(selection.words);
     const size_t lane_count = std::clamp<size_t>(workers.lanes(), 1, std::max<size_t>(tasks, 1));
-    Arena arena(scratch.base, scratch.size);
     std::vector<BitmapLane<G>> lanes;
     for (size_t lane = 0; lane < lane_count; lane++) {
         lanes.emplace_back(arena);

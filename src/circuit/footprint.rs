@@ -24,7 +24,7 @@ pub fn witness_bytes(shape: &Shape, wide: u64) -> Bytes {
 
 /// Matrices and densities before they are compiled: two bits a private variable for the densities, and
 /// for the dictionary and the compressed sequence more than any measured circuit takes: 1 MiB, and a
-/// byte for every sixteen constraints (measured: 0.66 MB and a byte for 50 for porep 2 KiB).
+/// byte for every sixteen constraints (measured for porep 2 KiB: 0.3 MB and a byte for 56).
 pub fn matrices_bytes(shape: &Shape) -> Bytes {
     let bitmap = bytes(shape.aux.div_ceil(64), 8);
     let inputs = bytes(shape.inputs.div_ceil(64), 8);

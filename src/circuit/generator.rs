@@ -34,7 +34,7 @@ impl Witness {
     }
 
     /// As [`Witness::generate`]; a circuit that can synthesise its parts apart does so on the current
-    /// rayon pool. The variables and their order are the same.
+    /// rayon pool. The variables and their order are the same; `cancel` is looked at where parts are joined.
     pub fn generate_parallel<C>(circuit: C, expected: Expected, cancel: &Cancel) -> Result<Witness>
     where
         C: Circuit<Scalar>,

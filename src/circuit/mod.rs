@@ -1,6 +1,7 @@
 //! Circuits as the prover sees them: their shape, a partition's compact witness, and the compact
 //! constraint matrices. Generic over every `bellpepper_core::Circuit<blstrs::Scalar>`.
 
+mod any;
 mod check;
 mod density;
 pub mod footprint;
@@ -13,6 +14,7 @@ mod shape;
 pub mod testing;
 mod witness;
 
+pub use any::AnyCircuit;
 pub use check::{first_violation, Violation};
 pub use density::Densities;
 pub use generator::Expected;

@@ -109,7 +109,7 @@ impl Driver {
             Message::Proved { job, partition, proof } => {
                 let slot = self.jobs.get_mut(&job).and_then(|running| running.proofs.get_mut(partition));
                 if let Some(slot) = slot {
-                    *slot = Some(proof);
+                    *slot = Some(*proof);
                 }
                 self.tell(Event::FinishDone { job, partition });
             }

@@ -89,7 +89,7 @@ pub(super) enum Message {
     Submit(Box<Door>),
     Synthesized(Box<Item>),
     Started(Box<Item>),
-    Proved { job: JobId, partition: usize, proof: Proof },
+    Proved { job: JobId, partition: usize, proof: Box<Proof> },
     NotVerified(Box<Item>),
     Loaded { circuit: CircuitId, data: Box<CircuitData>, claim: Claim, took: Duration },
     Preload { costs: Arc<Costs>, reply: Sender<Result<bool>> },

@@ -150,7 +150,7 @@ fn finish_one(shared: &Shared, mut item: Box<Item>) {
             shared.tally.add(metric::PROOFS, &labels, 1.0);
             item.entry.note(|report| report.partitions_done += 1);
             drop(item);
-            send(shared, Message::Proved { job, partition, proof });
+            send(shared, Message::Proved { job, partition, proof: Box::new(proof) });
         }
         Ok((_, false)) => {
             not_verified(shared, &mut item);

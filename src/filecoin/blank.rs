@@ -9,9 +9,9 @@ use storage_proofs_porep::stacked::{StackedCircuit, StackedCompound, StackedDrg}
 use storage_proofs_post::fallback::{self, FallbackPoSt, FallbackPoStCircuit, FallbackPoStCompound};
 use storage_proofs_update::{EmptySectorUpdateCircuit, EmptySectorUpdateCompound, PublicParams};
 
-use super::any::AnyCircuit;
 use super::registered::{POST, SEAL};
 use super::tree::{unregistered, with_tree, SectorTree};
+use crate::circuit::AnyCircuit;
 use crate::error::{Error, Result};
 use crate::kind::{CircuitId, ProofKind};
 

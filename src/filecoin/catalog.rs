@@ -56,7 +56,8 @@ impl<A: Arithmetic> FilecoinCatalog<A> {
         Ok(())
     }
 
-    fn matrix_path(&self, id: CircuitId) -> Result<PathBuf> {
+    /// Where a circuit's compiled matrices are kept.
+    pub fn matrix_path(&self, id: CircuitId) -> Result<PathBuf> {
         Ok(self.store.config().cache_dir.join(format!("{}.matrices", parameter_stem(id)?)))
     }
 
@@ -120,6 +121,11 @@ fn projected_wide(kind: ProofKind, shape: &Shape) -> u64 {
         ProofKind::PorepC2 | ProofKind::SnapUpdate => shape.aux / 50,
         ProofKind::WindowPost | ProofKind::WinningPost => shape.aux,
     }
+}
+
+/// [`develop`] with toxic waste from the operating system's randomness, forgotten afterwards.
+pub fn develop_parameters(id: CircuitId, folder: &Path, work: &Work) -> Result<Developed> {
+    develop(id, folder, &ToxicWaste::random(&mut rand::rngs::OsRng), work)
 }
 
 /// Makes a development key for the circuit and writes its `.params` and `.vk` files to `folder`, under the

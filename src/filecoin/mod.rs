@@ -4,7 +4,6 @@
 //! [`decode`] turns an untrusted `cuzk.v1.SubmitProofRequest` into a [`ProofTask`]. Every length, index and
 //! field element that Filecoin's circuit code relies on is checked here, before it is relied on.
 
-mod any;
 mod blank;
 mod catalog;
 mod decode;
@@ -17,7 +16,6 @@ mod request;
 mod task;
 mod tree;
 mod update;
-mod verify;
 mod window;
 mod winning;
 
@@ -28,12 +26,10 @@ mod tests;
 
 use std::sync::Arc;
 
-pub use any::AnyCircuit;
 pub use blank::{blank_circuit, parameter_stem, BlankCircuit};
-pub use catalog::{develop, FilecoinCatalog};
+pub use catalog::{develop, develop_parameters, FilecoinCatalog};
 pub use decode::prover_id;
 pub use request::request_from_c1;
-pub use verify::verify;
 
 use crate::error::{Code, Error, Result};
 use crate::kind::ProofKind;

@@ -3,10 +3,9 @@
 use bellpepper_core::Circuit;
 use blstrs::Scalar;
 
-use super::any::AnyCircuit;
 use super::guard::guarded;
 use crate::cancel::Cancel;
-use crate::circuit::{first_violation, Expected, Witness};
+use crate::circuit::{AnyCircuit, Expected, Witness};
 use crate::error::{Code, Error, Result};
 use crate::kind::{CircuitId, ProofKind};
 use crate::prove::{Proof, ProofTask};
@@ -84,16 +83,9 @@ impl<S: Statement> ProofTask for Task<S> {
         self.guarded("the public inputs", partition, || self.statement.public_inputs(partition))
     }
 
-    fn diagnose(&self, partition: usize) -> Result<Option<String>> {
-        self.guarded("diagnosis", partition, || {
-            let circuit = AnyCircuit::new(self.statement.circuit(partition)?);
-            if let Some(violation) = first_violation(circuit)? {
-                return Ok(Some(violation.to_string()));
-            }
-            let expected = self.statement.public_inputs(partition)?;
-            let circuit = self.statement.circuit(partition)?;
-            let witness = Witness::generate(circuit, Expected::default(), &Cancel::new())?;
-            Ok(first_difference(&expected, witness.inputs().get(1..).unwrap_or_default()))
+    fn circuit_with_values(&self, partition: usize) -> Result<AnyCircuit> {
+        self.guarded("building the circuit", partition, || {
+            Ok(AnyCircuit::new(self.statement.circuit(partition)?))
         })
     }
 
@@ -111,16 +103,4 @@ impl<S: Statement> ProofTask for Task<S> {
         }
         Ok(proofs.iter().flat_map(Proof::to_bytes).collect())
     }
-}
-
-fn first_difference(statement: &[Scalar], witness: &[Scalar]) -> Option<String> {
-    if statement.len() != witness.len() {
-        return Some(format!(
-            "the circuit has {} public inputs, the statement {}",
-            witness.len(),
-            statement.len()
-        ));
-    }
-    let at = statement.iter().zip(witness).position(|(expected, found)| expected != found)?;
-    Some(format!("public input {at} of the circuit is not that of the statement"))
 }

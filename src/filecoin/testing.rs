@@ -8,8 +8,8 @@ use prost::Message as _;
 
 use crate::wire::SubmitProofRequest;
 
-/// A folder that outlives the test run.
-fn folder() -> PathBuf {
+/// A folder that outlives the test run, where Filecoin's crates look for parameters.
+pub fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/sectors")
 }
 

@@ -18,13 +18,13 @@ use crate::wire::SubmitProofRequest;
 
 pub(super) fn decode(request: &SubmitProofRequest) -> Result<Arc<dyn ProofTask>> {
     let proof = registered::post(ProofKind::WindowPost, request.registered_proof, request.sector_size)?;
-    with_tree!(request.sector_size, Tree => task::<Tree>(proof, request))
+    with_tree!(request.sector_size, Tree => Ok(Arc::new(task::<Tree>(proof, request)?)))
 }
 
-fn task<Tree: SectorTree>(
+pub(super) fn task<Tree: SectorTree>(
     proof: RegisteredPoStProof,
     request: &SubmitProofRequest,
-) -> Result<Arc<dyn ProofTask>> {
+) -> Result<Task<Post<Tree>>> {
     let id = CircuitId::new(ProofKind::WindowPost, request.sector_size)?;
     let params = window_post_public_params::<Tree>(&proof.as_v1_config())
         .map_err(|error| invalid(error.to_string()))?;
@@ -52,7 +52,7 @@ fn task<Tree: SectorTree>(
     }
     check_order(&statement)?;
     statement.check_indexes()?;
-    Ok(Arc::new(Task { id, heap: Bytes(heap), statement }))
+    Ok(Task { id, heap: Bytes(heap), statement })
 }
 
 /// Verifiers take the sectors of a deadline in the order of their numbers, each once.

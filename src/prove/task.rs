@@ -7,7 +7,7 @@ use blstrs::Scalar;
 
 use super::Proof;
 use crate::cancel::Cancel;
-use crate::circuit::{Matrices, Shape, Witness};
+use crate::circuit::{first_violation, AnyCircuit, Expected, Matrices, Shape, Witness};
 use crate::error::Result;
 use crate::kind::{CircuitId, ProofKind};
 use crate::srs::Srs;
@@ -35,9 +35,20 @@ pub trait ProofTask: Send + Sync {
     /// statement, not from the witness.
     fn public_inputs(&self, partition: usize) -> Result<Vec<Scalar>>;
 
+    /// The circuit of one partition with its values.
+    fn circuit_with_values(&self, partition: usize) -> Result<AnyCircuit>;
+
     /// Runs the circuit again with every constraint checked, after a proof failed to verify. `None`: the
     /// witness satisfies the circuit and its public inputs are those of the statement; else what is violated.
-    fn diagnose(&self, partition: usize) -> Result<Option<String>>;
+    fn diagnose(&self, partition: usize) -> Result<Option<String>> {
+        if let Some(violation) = first_violation(self.circuit_with_values(partition)?)? {
+            return Ok(Some(violation.to_string()));
+        }
+        let circuit = self.circuit_with_values(partition)?;
+        let witness = Witness::generate(circuit, Expected::default(), &Cancel::new())?;
+        let inputs = witness.inputs().get(1..).unwrap_or_default();
+        Ok(first_difference(&self.public_inputs(partition)?, inputs))
+    }
 
     /// Puts the partitions' verified proofs, in order, into the bytes the miner expects.
     fn assemble(&self, proofs: &[Proof]) -> Result<Vec<u8>>;
@@ -77,4 +88,16 @@ pub trait Catalog: Send + Sync {
 
     /// Loads the circuit's matrices and SRS.
     fn load(&self, circuit: CircuitId, cancel: &Cancel) -> Result<CircuitData>;
+}
+
+fn first_difference(statement: &[Scalar], witness: &[Scalar]) -> Option<String> {
+    if statement.len() != witness.len() {
+        return Some(format!(
+            "the circuit has {} public inputs, the statement {}",
+            witness.len(),
+            statement.len()
+        ));
+    }
+    let at = statement.iter().zip(witness).position(|(expected, found)| expected != found)?;
+    Some(format!("public input {at} of the circuit is not that of the statement"))
 }

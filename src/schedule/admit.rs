@@ -104,13 +104,13 @@ impl Scheduler {
             self.ledger.move_to(claim, Stage::Finishing)?;
         }
         let bytes = circuit.costs.slots.get(part.slot).map_or(Bytes::ZERO, |cost| cost.finish);
-        let finishing = self.claims.values().filter(|c| **c == Claimed::Finish).count();
         let mut own = None;
-        if finishing < self.slots.len() {
+        if self.finishing < self.slots.len() {
             let demand = Demand::of(Stage::Finishing, Class::WorkingSet, bytes);
             own = self.ledger.claim(&circuit.label, demand).ok();
         }
         if let Some(claim) = own {
+            self.finishing += 1;
             self.claims.insert(claim, Claimed::Finish);
         }
         actions.push(Action::Finish { job, partition, claim: own });

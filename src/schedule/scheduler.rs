@@ -45,6 +45,8 @@ pub struct Scheduler {
     pub(super) queued: BTreeSet<(Key, usize)>,
     /// Partitions in synthesis, with the rank they occupy a worker for; jobs may have ended.
     pub(super) synthesizing: BTreeMap<(JobId, usize), u8>,
+    /// Open finishing claims.
+    pub(super) finishing: usize,
     pub(super) expiries: BTreeSet<(u64, JobId)>,
     pub(super) residency: Residency,
     pub(super) slots: Slots,
@@ -78,6 +80,7 @@ impl Scheduler {
             unstarted: BTreeSet::new(),
             queued: BTreeSet::new(),
             synthesizing: BTreeMap::new(),
+            finishing: 0,
             expiries: BTreeSet::new(),
             residency: Residency::default(),
             slots,
@@ -326,7 +329,11 @@ impl Scheduler {
             .remove(&claim)
             .ok_or_else(|| Error::internal(format!("claim {} was returned twice", claim.0)))?;
         match claimed {
-            Claimed::Intake | Claimed::Finish => drop(self.ledger.release(claim)?),
+            Claimed::Intake => drop(self.ledger.release(claim)?),
+            Claimed::Finish => {
+                self.finishing -= 1;
+                self.ledger.release(claim)?;
+            }
             Claimed::Turn(slot) => {
                 self.slots.turn_over(slot, claim, &self.residency, &mut self.ledger)?;
             }

@@ -58,7 +58,8 @@ pub(super) struct Examine<'a> {
     pub expected: Option<Counts>,
     /// True where a development key is acceptable.
     pub allow_development: bool,
-    /// True where a remembered verdict is not enough.
+    /// True where the file is read whole even if a verdict on it is remembered. Its points are the same if its
+    /// digest is, so they are not checked again.
     pub again: bool,
 }
 
@@ -66,7 +67,7 @@ impl Examine<'_> {
     /// Checks the file, reading it whole only where no verdict on it is remembered.
     pub(super) fn check(&self, work: &Work) -> Result<Examined> {
         let opened = self.open()?;
-        if let Some(digest) = opened.remembered.as_ref().and_then(Verdict::digest) {
+        if let Some(digest) = opened.remembered() {
             let origin = self.classify(&digest, &opened)?;
             return Ok(opened.examined(origin, digest));
         }
@@ -77,7 +78,7 @@ impl Examine<'_> {
     /// Checks the file and writes its points to a native file, in one pass.
     pub(super) fn import(&self, staged: Staged, work: &Work) -> Result<(Examined, NativeWriter)> {
         let opened = self.open()?;
-        if let Some(digest) = opened.remembered.as_ref().and_then(Verdict::digest) {
+        if let Some(digest) = opened.remembered() {
             self.classify(&digest, &opened)?;
         }
         let mut sink = Some(NativeWriter::new(staged, opened.layout.counts.ic)?);
@@ -101,25 +102,32 @@ impl Examine<'_> {
         }
         let points_needed = mark.is_some() || listed.is_none();
         let mut stamp = Stamp::of(&file, self.path)?;
-        let remembered = Verdict::recall_of(&stamp, self.path, self.fallback)
-            .filter(|verdict| !self.again && (verdict.points_checked || !points_needed));
-        if remembered.is_none() {
+        let kept = Verdict::recall_of(&stamp, self.path, self.fallback)
+            .filter(|verdict| verdict.points_checked || !points_needed);
+        let fresh = self.again || kept.is_none();
+        if fresh {
             stamp = Stamp::settled(&file, self.path)?;
         }
         let layout = Layout::read(&file, self.path)?;
         if let Some(expected) = &self.expected {
             layout.counts.require(self.path, expected)?;
         }
-        Ok(Opened { file, layout, mark, listed, points_needed, remembered, stamp })
+        Ok(Opened { file, layout, mark, listed, points_needed, kept, fresh, stamp })
     }
 
     fn conclude(&self, opened: Opened, read: Option<Digest>) -> Result<Examined> {
         opened.stamp.require_unchanged(self.path)?;
         let digest = read
-            .or_else(|| opened.remembered.as_ref().and_then(Verdict::digest))
+            .or_else(|| opened.remembered())
             .ok_or_else(|| Error::internal("a parameter file was read without its digest"))?;
         let origin = self.classify(&digest, &opened)?;
-        if opened.remembered.is_none() {
+        if opened.kept.as_ref().and_then(Verdict::digest).is_some_and(|kept| kept != digest) {
+            return Err(invalid(
+                self.path,
+                "its digest is no longer what it was, though its times are: the file is damaged; fetch or make it again",
+            ));
+        }
+        if opened.fresh {
             let verdict = Verdict::new(opened.stamp.clone(), &digest, opened.points_needed);
             verdict.remember(self.path, self.fallback);
         }
@@ -172,11 +180,19 @@ struct Opened {
     mark: Option<DevelopmentMark>,
     listed: Option<&'static str>,
     points_needed: bool,
-    remembered: Option<Verdict>,
+    /// What an earlier check found.
+    kept: Option<Verdict>,
+    /// True where the digest is to be computed.
+    fresh: bool,
     stamp: Stamp,
 }
 
 impl Opened {
+    /// The digest, where that of an earlier check holds.
+    fn remembered(&self) -> Option<Digest> {
+        self.kept.as_ref().filter(|_| !self.fresh).and_then(Verdict::digest)
+    }
+
     fn examined(self, origin: Origin, digest: Digest) -> Examined {
         Examined { origin, digest, counts: self.layout.counts, vk: self.layout.vk }
     }
@@ -198,14 +214,13 @@ struct Scan<'a> {
 
 impl<'a> Scan<'a> {
     fn new(path: &'a Path, opened: &'a Opened, phase: Phase, work: &'a Work<'a>) -> Result<Scan<'a>> {
-        let fresh = opened.remembered.is_none();
         Ok(Scan {
             path,
             file: &opened.file,
             work,
             phase,
-            hasher: fresh.then(State::new),
-            check_points: fresh && opened.points_needed,
+            hasher: opened.fresh.then(State::new),
+            check_points: opened.points_needed && opened.kept.is_none(),
             raw: Region::zeroed(Class::Srs, Stage::Shared, BLOCK)?,
             points: Region::zeroed(Class::Srs, Stage::Shared, BLOCK)?,
             done: 0,

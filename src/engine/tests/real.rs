@@ -7,11 +7,11 @@ use super::world::PATIENCE;
 use crate::cancel::Cancel;
 use crate::engine::{open, Config, Engine, Shutdown};
 use crate::error::Code;
-use crate::filecoin::{develop_parameters, testing::default_request};
+use crate::filecoin::{develop, testing::default_request};
 use crate::kind::{CircuitId, ProofKind};
 use crate::prove::cpu::CpuBackend;
 use crate::prove::Proof;
-use crate::srs::Work;
+use crate::srs::{develop::ToxicWaste, Work};
 use crate::units::Bytes;
 use crate::wire::await_proof_response::Status;
 
@@ -36,7 +36,7 @@ fn a_window_post_of_a_real_sector_is_proved_within_its_budget() {
 
     let core = CpuBackend::new(open::pool(2).unwrap());
     let work = Work { arithmetic: &core, progress: &|_| {}, cancel: &Cancel::new() };
-    develop_parameters(circuit, folder.path(), &work).unwrap();
+    develop(circuit, folder.path(), &ToxicWaste::random(&mut rand::rngs::OsRng), &work).unwrap();
     let job = engine.submit(&message).unwrap().job_id;
     let answer = engine.wait(&job, Some(PATIENCE)).unwrap();
     assert_eq!((answer.status(), answer.error_message.as_str()), (Status::Completed, ""));

@@ -70,6 +70,36 @@ fn winning_is_satisfied() {
     assert_eq!(check(&default_request(Kind::WinningPost), 91_674).inputs().len(), 133);
 }
 
+/// The request with one byte of its payload changed: the last of a hash, which keeps it a field element.
+fn tampered(kind: Kind, from_the_end: usize) -> SubmitProofRequest {
+    let mut request = default_request(kind);
+    let payload = &mut request.vanilla_proofs[0];
+    let at = payload.len() - from_the_end;
+    payload[at] ^= 1;
+    request
+}
+
+#[test]
+fn a_wrong_sibling_in_an_update_gives_a_witness_that_is_diagnosed() {
+    // The payload ends with the last sibling of the last path, its index, the root and the leaf.
+    let request = tampered(Kind::SnapUpdate, 8 + 32);
+    let task = decode(&request).unwrap();
+    assert!(task.synthesize(0, 0, &Cancel::new()).is_ok());
+    let violation = task.diagnose(0).unwrap().unwrap();
+    assert!(violation.contains("c_index=9"), "{violation}");
+}
+
+#[test]
+fn a_wrong_sibling_in_a_post_is_refused_before_synthesis() {
+    // comm_c and comm_r_last come after the last path.
+    let request = tampered(Kind::WindowPost, 8 + 32 + 64);
+    let task = decode(&request).unwrap();
+    let error = task.synthesize(0, 0, &Cancel::new()).map(|_| ()).unwrap_err();
+    assert_eq!(error.code(), Code::InvalidRequest);
+    assert!(error.message().contains("opening 9 does not lead to its root"), "{error}");
+    assert!(task.diagnose(0).unwrap().is_some());
+}
+
 #[test]
 fn a_cancelled_synthesis_stops() {
     let task = decode(&default_request(Kind::WindowPost)).unwrap();

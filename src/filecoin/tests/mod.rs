@@ -3,4 +3,5 @@
 mod bad_input;
 mod circuits;
 mod mutations;
+mod proved;
 mod statements;

@@ -69,7 +69,7 @@ fn survives(request: &SubmitProofRequest, synthesize: bool) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(192))]
+    #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
     fn post_payloads(changes in prop::collection::vec(change(), 1..3), winning: bool) {

@@ -4,6 +4,16 @@ use super::crew::Crew;
 
 #[cxx::bridge(namespace = "forebay")]
 mod ffi {
+    /// A point of G1 in Jacobian coordinates.
+    struct SumG1 {
+        limbs: [u64; 18],
+    }
+
+    /// A point of G2 in Jacobian coordinates.
+    struct SumG2 {
+        limbs: [u64; 36],
+    }
+
     extern "Rust" {
         type Crew;
         fn lanes(&self) -> usize;
@@ -26,8 +36,7 @@ mod ffi {
             scalars: &mut [u64],
             montgomery: bool,
             scratch: &mut [u8],
-            sum: &mut [u64],
-        ) -> Result<()>;
+        ) -> Result<SumG1>;
         fn msm_g2(
             crew: &Crew,
             points: &[u64],
@@ -35,8 +44,7 @@ mod ffi {
             scalars: &mut [u64],
             montgomery: bool,
             scratch: &mut [u8],
-            sum: &mut [u64],
-        ) -> Result<()>;
+        ) -> Result<SumG2>;
 
         fn fixed_base_scratch_g1(scalars: usize, threads: usize) -> usize;
         fn fixed_base_scratch_g2(scalars: usize, threads: usize) -> usize;
@@ -66,8 +74,7 @@ mod ffi {
             selected: &[u64],
             density: &[u64],
             scratch: &mut [u8],
-            sum: &mut [u64],
-        ) -> Result<()>;
+        ) -> Result<SumG1>;
         fn bitmap_sum_g2(
             crew: &Crew,
             points: &[u64],
@@ -75,8 +82,7 @@ mod ffi {
             selected: &[u64],
             density: &[u64],
             scratch: &mut [u8],
-            sum: &mut [u64],
-        ) -> Result<()>;
+        ) -> Result<SumG2>;
 
         fn domain_scratch(threads: usize) -> usize;
         fn ntt(

@@ -30,3 +30,12 @@ pub(super) fn limbs_mut<T: Limbed>(values: &mut [T]) -> &mut [u64] {
     // SAFETY: as in `limbs`, and every pattern that C++ writes is a valid T.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), size_of_val(values) / 8) }
 }
+
+/// The value with these limbs, put in place of `value`'s.
+pub(super) fn from_limbs<T: Limbed, const N: usize>(value: T, from: &[u64; N]) -> T {
+    const { assert!(size_of::<T>() == N * 8) };
+    let mut value = [value];
+    limbs_mut(&mut value).copy_from_slice(from);
+    let [value] = value;
+    value
+}

@@ -5,7 +5,7 @@ use group::Group;
 
 use super::bridge;
 use super::crew::Crew;
-use super::limbs::{limbs, limbs_mut};
+use super::limbs::{from_limbs, limbs, limbs_mut};
 use super::CpuBackend;
 use crate::cancel::Cancel;
 use crate::error::Result;
@@ -57,11 +57,9 @@ impl Multiply for G1Affine {
     }
 
     fn multiply(crew: &Crew, terms: Terms<'_, Self>, scratch: &mut [u8]) -> Result<G1Projective> {
-        let mut sum = [G1Projective::identity()];
         let (points, scalars) = (limbs(terms.points), limbs_mut(terms.scalars));
-        let out = limbs_mut(&mut sum);
-        crew.outcome(bridge::msm_g1(crew, points, terms.indices, scalars, terms.montgomery, scratch, out))?;
-        Ok(sum[0])
+        let sum = bridge::msm_g1(crew, points, terms.indices, scalars, terms.montgomery, scratch);
+        Ok(from_limbs(G1Projective::identity(), &crew.outcome(sum)?.limbs))
     }
 
     fn bitmap_scratch(words: usize, threads: usize) -> usize {
@@ -69,11 +67,9 @@ impl Multiply for G1Affine {
     }
 
     fn sum_selected(crew: &Crew, from: Selected<'_, Self>, scratch: &mut [u8]) -> Result<G1Projective> {
-        let mut sum = [G1Projective::identity()];
-        let (points, out) = (limbs(from.points), limbs_mut(&mut sum));
-        let (selected, density) = (from.selected, from.density);
-        crew.outcome(bridge::bitmap_sum_g1(crew, points, from.offset, selected, density, scratch, out))?;
-        Ok(sum[0])
+        let points = limbs(from.points);
+        let sum = bridge::bitmap_sum_g1(crew, points, from.offset, from.selected, from.density, scratch);
+        Ok(from_limbs(G1Projective::identity(), &crew.outcome(sum)?.limbs))
     }
 }
 
@@ -85,11 +81,9 @@ impl Multiply for G2Affine {
     }
 
     fn multiply(crew: &Crew, terms: Terms<'_, Self>, scratch: &mut [u8]) -> Result<G2Projective> {
-        let mut sum = [G2Projective::identity()];
         let (points, scalars) = (limbs(terms.points), limbs_mut(terms.scalars));
-        let out = limbs_mut(&mut sum);
-        crew.outcome(bridge::msm_g2(crew, points, terms.indices, scalars, terms.montgomery, scratch, out))?;
-        Ok(sum[0])
+        let sum = bridge::msm_g2(crew, points, terms.indices, scalars, terms.montgomery, scratch);
+        Ok(from_limbs(G2Projective::identity(), &crew.outcome(sum)?.limbs))
     }
 
     fn bitmap_scratch(words: usize, threads: usize) -> usize {
@@ -97,11 +91,9 @@ impl Multiply for G2Affine {
     }
 
     fn sum_selected(crew: &Crew, from: Selected<'_, Self>, scratch: &mut [u8]) -> Result<G2Projective> {
-        let mut sum = [G2Projective::identity()];
-        let (points, out) = (limbs(from.points), limbs_mut(&mut sum));
-        let (selected, density) = (from.selected, from.density);
-        crew.outcome(bridge::bitmap_sum_g2(crew, points, from.offset, selected, density, scratch, out))?;
-        Ok(sum[0])
+        let points = limbs(from.points);
+        let sum = bridge::bitmap_sum_g2(crew, points, from.offset, from.selected, from.density, scratch);
+        Ok(from_limbs(G2Projective::identity(), &crew.outcome(sum)?.limbs))
     }
 }
 

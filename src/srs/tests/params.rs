@@ -180,3 +180,15 @@ fn the_expensive_check_is_done_once() {
     assert_eq!(phases, [Phase::Check]);
     assert_eq!(result.unwrap_err().code(), Code::ParametersInvalid);
 }
+
+#[test]
+fn damage_that_leaves_the_times_alone_is_found_by_a_check() {
+    let fixture = Fixture::foreign(FOREIGN);
+    check(&fixture, FOREIGN, false).unwrap();
+    let modified = fs::metadata(&fixture.params).unwrap().modified().unwrap();
+    let bytes = fs::read(&fixture.params).unwrap();
+    let at = offset(&fixture, Query::H) as usize;
+    patch(&fixture.params, at as u64, &[&bytes[at + 96..][..96], &bytes[at..][..96]].concat());
+    fs::File::options().write(true).open(&fixture.params).unwrap().set_modified(modified).unwrap();
+    refused(check(&fixture, FOREIGN, false), &fixture.params, "damaged");
+}

@@ -5,6 +5,8 @@ use proptest::prelude::*;
 
 use super::{backend, random_scalar, scalar};
 use crate::cancel::Cancel;
+use crate::prove::cpu::crew::Crew;
+use crate::prove::cpu::multiply::{Multiply, Terms};
 
 /// Small multiples of the generator: equal, opposite and infinite points meet all the time.
 fn factors(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Scalar>> {
@@ -92,6 +94,30 @@ fn too_few_points_are_refused() {
     let error = backend(1).msm_g2(&[G2Affine::generator()], &[Scalar::ONE; 2], &Cancel::new()).unwrap_err();
     assert_eq!(error.code(), crate::Code::Backend);
     assert!(error.message().contains("fewer points"), "{error}");
+}
+
+/// An exception inside a parallel loop comes back as an error, and the next call works.
+#[test]
+fn a_failure_inside_a_loop_is_an_error() {
+    for threads in [1, 2] {
+        let backend = backend(threads);
+        let crew = Crew::new(&backend.pool, &Cancel::new());
+        let mut scratch = backend.scratch(G1Affine::scratch(2, threads)).unwrap();
+        let mut multiply = |crew: &Crew, indices: &[u32]| {
+            let terms = Terms {
+                points: &[G1Affine::generator()],
+                indices,
+                scalars: &mut [Scalar::ONE; 2],
+                montgomery: true,
+            };
+            G1Affine::multiply(crew, terms, scratch.as_mut_slice())
+        };
+        let error = multiply(&crew, &[0, 1]).unwrap_err();
+        assert_eq!(error.code(), crate::Code::Backend);
+        assert!(error.message().contains("no such point"), "{error}");
+        let crew = Crew::new(&backend.pool, &Cancel::new());
+        assert_eq!(multiply(&crew, &[0, 0]).unwrap(), G1Projective::generator().double());
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Circuits behind one type. Filecoin's circuits are large generic code: each is compiled once for the
-//! system here, instead of once more for every use.
+//! Circuits behind one type. Circuits are often large generic code: each is compiled once for the system
+//! here, instead of once more for every use.
 
 use bellpepper_core::{Circuit, ConstraintSystem, LinearCombination, SynthesisError, Variable};
 use blstrs::Scalar;
