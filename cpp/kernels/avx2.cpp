@@ -9,10 +9,13 @@
 namespace forebay {
 namespace avx2 {
 
-FOREBAY_AVX2 void multiply(Reals& r, const Reals& a, const Reals& b) { multiply_sum<1>(r, {&a}, {&b}); }
+FOREBAY_AVX2 void multiply(Reals<FpLimbs>& r, const Reals<FpLimbs>& a, const Reals<FpLimbs>& b) {
+    multiply_sum<1, FpLimbs>(r, {&a}, {&b});
+}
 
-FOREBAY_AVX2 void multiply_add(Reals& r, const Reals& a, const Reals& b, const Reals& c, const Reals& d) {
-    multiply_sum<2>(r, {&a, &c}, {&b, &d});
+FOREBAY_AVX2 void multiply_add(Reals<FpLimbs>& r, const Reals<FpLimbs>& a, const Reals<FpLimbs>& b,
+                               const Reals<FpLimbs>& c, const Reals<FpLimbs>& d) {
+    multiply_sum<2, FpLimbs>(r, {&a, &c}, {&b, &d});
 }
 
 namespace {

@@ -39,7 +39,7 @@ class PairAdder {
 
    private:
     static constexpr size_t kParts = sizeof(Field) / sizeof(Fp);
-    static constexpr size_t kY = kParts * kWords;
+    static constexpr size_t kY = kParts * FpLimbs::kWords;
 
     // The operands of four sums.
     struct Group {

@@ -7,17 +7,21 @@
 namespace forebay::avx2 {
 
 // r = a·b / 2^408. Calls, as each is thousands of instructions.
-void multiply(Reals& r, const Reals& a, const Reals& b);
+void multiply(Reals<FpLimbs>& r, const Reals<FpLimbs>& a, const Reals<FpLimbs>& b);
 // r = (a·b + c·d) / 2^408.
-void multiply_add(Reals& r, const Reals& a, const Reals& b, const Reals& c, const Reals& d);
+void multiply_add(Reals<FpLimbs>& r, const Reals<FpLimbs>& a, const Reals<FpLimbs>& b,
+                  const Reals<FpLimbs>& c, const Reals<FpLimbs>& d);
+
+// By how many powers of two `multiply` gives less than blst's product.
+constexpr unsigned kExtraLog = 24;
 
 template <size_t Parts>
 struct IntegerParts {
-    Integers part[Parts];
+    Integers<FpLimbs> part[Parts];
 };
 template <size_t Parts>
 struct RealParts {
-    Reals part[Parts];
+    Reals<FpLimbs> part[Parts];
 };
 
 inline void multiply(RealParts<1>& r, const RealParts<1>& a, const RealParts<1>& b) {
@@ -25,8 +29,8 @@ inline void multiply(RealParts<1>& r, const RealParts<1>& a, const RealParts<1>&
 }
 
 FOREBAY_AVX2_INLINE void multiply(RealParts<2>& r, const RealParts<2>& a, const RealParts<2>& b) {
-    Reals negated;
-    for (size_t i = 0; i < kLimbs; i++) {
+    Reals<FpLimbs> negated;
+    for (size_t i = 0; i < FpLimbs::kLimbs; i++) {
         negated.limb[i] = _mm256_sub_pd(_mm256_setzero_pd(), a.part[1].limb[i]);
     }
     RealParts<2> product;
@@ -38,14 +42,14 @@ FOREBAY_AVX2_INLINE void multiply(RealParts<2>& r, const RealParts<2>& a, const 
 template <size_t Parts>
 FOREBAY_AVX2_INLINE IntegerParts<Parts> load_parts(const uint64_t* const (&from)[kLanes], size_t offset) {
     IntegerParts<Parts> r;
-    for (size_t i = 0; i < Parts; i++) r.part[i] = load(from, offset + i * kWords);
+    for (size_t i = 0; i < Parts; i++) r.part[i] = load<FpLimbs>(from, offset + i * FpLimbs::kWords);
     return r;
 }
 
 template <size_t Parts>
 FOREBAY_AVX2_INLINE void store_parts(uint64_t* const (&to)[kLanes], size_t offset,
                                      const IntegerParts<Parts>& a) {
-    for (size_t i = 0; i < Parts; i++) store(to, offset + i * kWords, a.part[i]);
+    for (size_t i = 0; i < Parts; i++) store(to, offset + i * FpLimbs::kWords, a.part[i]);
 }
 
 template <size_t Parts>
@@ -92,7 +96,7 @@ FOREBAY_AVX2_INLINE RealParts<Parts> shifted(const IntegerParts<Parts>& a) {
 
 template <size_t Parts>
 inline void set_lane(IntegerParts<Parts>& a, size_t lane, const uint64_t* words) {
-    for (size_t i = 0; i < Parts; i++) set_lane(a.part[i], lane, words + i * kWords);
+    for (size_t i = 0; i < Parts; i++) set_lane(a.part[i], lane, words + i * FpLimbs::kWords);
 }
 
 }  // namespace forebay::avx2
