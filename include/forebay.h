@@ -448,6 +448,10 @@ int32_t forebay_completion_fd(forebay_engine *engine,
 //
 // Fails with FOREBAY_CODE_INVALID_ARGUMENT for a level that does not exist and from inside a callback, with
 // FOREBAY_CODE_UNSUPPORTED where the host installed a Rust tracing subscriber of its own into this copy.
+//
+// The caller promises:
+// `callback` is a function of this signature that may be called from any thread until it is replaced or removed;
+// `error`, where not NULL, is writable.
 int32_t forebay_set_log(int32_t level,
                         forebay_log_fn callback,
                         void *user_data,

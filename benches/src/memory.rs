@@ -4,7 +4,7 @@ use forebay::cancel::Cancel;
 use forebay::kind::ProofKind;
 use forebay::prove::{Backend, Blinding};
 
-use crate::process::{resident, PeakSampler};
+use crate::process::{anonymous, PeakSampler};
 use crate::report::{Goal, Report};
 use crate::world::World;
 use crate::Failure;
@@ -26,31 +26,31 @@ pub fn run(world: &World, kind: ProofKind) -> Result<Report, Failure> {
     drop(warm);
     drop(world.load(kind)?);
 
-    let before = resident();
+    let before = anonymous();
     let circuit = world.load(kind)?;
-    let after = resident();
+    let after = anonymous();
     let shape = *circuit.matrices.shape();
     let file = world.matrix_file(kind)?.metadata()?.len() as f64;
     let csr = 36.0 * (shape.nonzeros_a + shape.nonzeros_b) as f64;
     report.smaller("matrices and densities, on disk", file, ("A, B at 36 B a non-zero", csr), goal(2e6));
-    let held = after.anonymous.saturating_sub(before.anonymous) as f64;
+    let held = after.saturating_sub(before) as f64;
     report.smaller("matrices and densities, resident", held, ("A, B at 36 B a non-zero", csr), goal(2e6));
 
-    let before = resident();
+    let before = anonymous();
     let queued: Vec<_> = (0..QUEUED).map(|_| task.synthesize(0, wide, &cancel)).collect::<Result<_, _>>()?;
-    let after = resident();
-    let each = after.anonymous.saturating_sub(before.anonymous) as f64 / QUEUED as f64;
+    let after = anonymous();
+    let each = after.saturating_sub(before) as f64 / QUEUED as f64;
     let vectors = SCALAR * (3 * shape.rows() + shape.aux + shape.inputs) as f64;
     report.smaller("queued partition, resident", each, ("a, b, c, aux as scalars", vectors), goal(2.5e6));
 
     let witness = &queued[0];
-    let before = resident();
+    let before = anonymous();
     let sampler = PeakSampler::start();
     let proof = world.pool.install(|| {
         let started = world.core.start(&circuit, witness, &cancel)?;
         world.core.finish(&circuit, witness, started, Blinding::random(), &cancel)
     })?;
-    let peak = sampler.finish().saturating_sub(before.anonymous) as f64;
+    let peak = sampler.finish().saturating_sub(before) as f64;
     let inputs = task.public_inputs(0)?;
     if !forebay::prove::verify(&circuit, &proof, &inputs)? {
         return Err("the measured proof does not verify".into());

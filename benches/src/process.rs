@@ -5,26 +5,14 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// Resident anonymous and file-backed bytes of this process.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Resident {
-    /// Heap, stacks and anonymous mappings.
-    pub anonymous: u64,
-    /// Pages of mapped files.
-    pub file: u64,
-}
-
-/// Reads the resident bytes.
-pub fn resident() -> Resident {
+/// Resident anonymous bytes of this process: heap, stacks and anonymous mappings, not mapped files.
+pub fn anonymous() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let field = |name: &str| -> u64 {
-        text.lines()
-            .find_map(|line| line.strip_prefix(name))
-            .and_then(|rest| rest.split_whitespace().next())
-            .and_then(|kib| kib.parse::<u64>().ok())
-            .map_or(0, |kib| kib << 10)
-    };
-    Resident { anonymous: field("RssAnon:"), file: field("RssFile:") }
+    text.lines()
+        .find_map(|line| line.strip_prefix("RssAnon:"))
+        .and_then(|rest| rest.split_whitespace().next())
+        .and_then(|kib| kib.parse::<u64>().ok())
+        .map_or(0, |kib| kib << 10)
 }
 
 /// Samples anonymous resident bytes every millisecond and keeps the peak.
@@ -38,11 +26,11 @@ impl PeakSampler {
     /// Starts sampling.
     pub fn start() -> PeakSampler {
         let stop = Arc::new(AtomicBool::new(false));
-        let peak = Arc::new(AtomicU64::new(resident().anonymous));
+        let peak = Arc::new(AtomicU64::new(anonymous()));
         let (stop_flag, highest) = (stop.clone(), peak.clone());
         let thread = std::thread::spawn(move || {
             while !stop_flag.load(Ordering::Relaxed) {
-                highest.fetch_max(resident().anonymous, Ordering::Relaxed);
+                highest.fetch_max(anonymous(), Ordering::Relaxed);
                 std::thread::sleep(Duration::from_millis(1));
             }
         });
@@ -53,7 +41,7 @@ impl PeakSampler {
     pub fn finish(self) -> u64 {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.thread.join();
-        self.peak.fetch_max(resident().anonymous, Ordering::Relaxed).max(resident().anonymous)
+        self.peak.fetch_max(anonymous(), Ordering::Relaxed).max(anonymous())
     }
 }
 

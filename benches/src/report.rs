@@ -30,6 +30,26 @@ pub struct Row {
     met: Option<bool>,
 }
 
+impl Row {
+    fn new(name: &str, value: f64, unit: &'static str) -> Row {
+        Row {
+            name: name.to_owned(),
+            value,
+            unit,
+            against: None,
+            peer: None,
+            ratio: None,
+            goal: None,
+            met: None,
+        }
+    }
+
+    fn beside(mut self, peer: (&str, f64), ratio: f64) -> Row {
+        (self.peer, self.against, self.ratio) = (Some(peer.0.to_owned()), Some(peer.1), Some(ratio));
+        self
+    }
+}
+
 /// The rows of one run.
 #[derive(Default)]
 pub struct Report {
@@ -39,45 +59,27 @@ pub struct Report {
 impl Report {
     /// A figure of ours alone.
     pub fn value(&mut self, name: &str, value: f64, unit: &'static str, goal: Goal) {
-        self.push(name, value, unit, None, None, goal);
+        self.push(Row::new(name, value, unit), goal);
     }
 
     /// Our time beside a peer's; the ratio is how many times faster ours is.
     pub fn faster(&mut self, name: &str, ours: f64, peer: (&str, f64), goal: Goal) {
-        self.push(name, ours, "s", Some(peer), Some(peer.1 / ours), goal);
+        self.push(Row::new(name, ours, "s").beside(peer, peer.1 / ours), goal);
     }
 
     /// Our size beside a peer's; the ratio is ours over theirs.
     pub fn smaller(&mut self, name: &str, ours: f64, peer: (&str, f64), goal: Goal) {
-        self.push(name, ours, "bytes", Some(peer), Some(ours / peer.1), goal);
+        self.push(Row::new(name, ours, "bytes").beside(peer, ours / peer.1), goal);
     }
 
-    fn push(
-        &mut self,
-        name: &str,
-        value: f64,
-        unit: &'static str,
-        peer: Option<(&str, f64)>,
-        ratio: Option<f64>,
-        goal: Goal,
-    ) {
-        let (text, met) = match goal {
-            Goal::AtMost(limit) => (Some(format!("<= {}", figure(limit))), Some(value <= limit)),
-            Goal::RatioAtLeast(limit) => (Some(format!(">= {limit}x")), ratio.map(|r| r >= limit)),
-            Goal::RatioAtMost(limit) => (Some(format!("<= {limit}x")), ratio.map(|r| r <= limit)),
+    fn push(&mut self, mut row: Row, goal: Goal) {
+        (row.goal, row.met) = match goal {
+            Goal::AtMost(limit) => (Some(format!("<= {}", figure(limit))), Some(row.value <= limit)),
+            Goal::RatioAtLeast(limit) => (Some(format!(">= {limit}x")), row.ratio.map(|r| r >= limit)),
+            Goal::RatioAtMost(limit) => (Some(format!("<= {limit}x")), row.ratio.map(|r| r <= limit)),
             Goal::None => (None, None),
         };
-        let row = Row {
-            name: name.to_owned(),
-            value,
-            unit,
-            against: peer.map(|p| p.1),
-            peer: peer.map(|p| p.0.to_owned()),
-            ratio,
-            goal: text,
-            met,
-        };
-        eprintln!("  {name}: {} {unit}", figure(value));
+        eprintln!("  {}: {} {}", row.name, figure(row.value), row.unit);
         self.rows.push(row);
     }
 

@@ -134,7 +134,7 @@ mod tests {
         forebay_error_free(error);
         forebay_error_free(error);
         assert_eq!(forebay_error_code(error), Code::Closed as i32);
-        assert_eq!(forebay_error_code(1 as *const _), Code::InvalidArgument as i32);
+        assert_eq!(forebay_error_code(std::ptr::dangling()), Code::InvalidArgument as i32);
         assert_eq!(forebay_error_code(ptr::null()), 0);
     }
 }

@@ -67,8 +67,12 @@ thread_local! {
 ///
 /// Fails with FOREBAY_CODE_INVALID_ARGUMENT for a level that does not exist and from inside a callback, with
 /// FOREBAY_CODE_UNSUPPORTED where the host installed a Rust tracing subscriber of its own into this copy.
+///
+/// # Safety
+/// `callback` is a function of this signature that may be called from any thread until it is replaced or removed;
+/// `error`, where not NULL, is writable.
 #[no_mangle]
-pub extern "C" fn forebay_set_log(
+pub unsafe extern "C" fn forebay_set_log(
     level: i32,
     callback: forebay_log_fn,
     user_data: *mut c_void,

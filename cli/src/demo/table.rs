@@ -36,7 +36,7 @@ pub fn print(all: &[Facts], cache: &Path) -> Result<()> {
     let mut text = render(&HEAD.map(String::from), &rows);
     text += "queued: the compact witness of a partition that waits for the prover. working set: the prover's buffers ";
     text +=
-        "beyond SRS and matrices.\nverified: by filecoin-proofs-api, after the library's own verification.\n";
+        "beyond SRS and matrices.\npeak RSS: of this process, mapped parameter files included. verified: by filecoin-proofs-api, after the library's own verification.\n";
     text += &format!("cache: {}\n", cache.display());
     io::stdout().write_all(text.as_bytes()).map_err(system("writing the table"))
 }

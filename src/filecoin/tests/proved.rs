@@ -1,6 +1,6 @@
 //! A proof over this room's circuit and public inputs is what Filecoin's own verifier accepts.
 
-use bellperson::groth16::{create_random_proof, prepare_verifying_key, Parameters};
+use bellperson::groth16::{create_random_proof, prepare_verifying_key, verify_proof, Parameters};
 use blstrs::{Bls12, Scalar};
 use ff::Field;
 use filecoin_proofs::constants::SectorShape2KiB;
@@ -10,7 +10,7 @@ use crate::cancel::Cancel;
 use crate::filecoin::registered::POST;
 use crate::filecoin::task::Statement;
 use crate::filecoin::testing::{default_request, default_sector, folder};
-use crate::filecoin::{develop_parameters, parameter_stem, verify, window};
+use crate::filecoin::{develop_parameters, parameter_stem, window};
 use crate::kind::{CircuitId, ProofKind};
 use crate::prove::{Proof, ProofTask};
 use crate::srs::tests::Plain;
@@ -39,13 +39,13 @@ fn filecoin_accepts_a_window_proof_of_this_circuit_and_these_inputs() {
 
     let prepared = prepare_verifying_key(&key.vk);
     let mut inputs = task.public_inputs(0).unwrap();
-    assert!(verify(&prepared, &proof, &inputs).unwrap());
+    assert!(verify_proof(&prepared, &made, &inputs).unwrap());
     let bytes = task.assemble(&[proof]).unwrap();
     assert!(sector.verify(Kind::WindowPost, &bytes).unwrap());
 
     inputs[1] += Scalar::ONE;
-    assert!(!verify(&prepared, &proof, &inputs).unwrap());
-    assert!(verify(&prepared, &proof, &inputs[1..]).is_err());
+    assert!(!verify_proof(&prepared, &made, &inputs).unwrap());
+    assert!(verify_proof(&prepared, &made, &inputs[1..]).is_err());
     let swapped = Proof { a: proof.c, c: proof.a, ..proof };
     assert!(!sector.verify(Kind::WindowPost, &task.assemble(&[swapped]).unwrap()).unwrap());
 }
