@@ -12,7 +12,7 @@ text{font:13px system-ui,-apple-system,"Segoe UI","DejaVu Sans",sans-serif;fill:
 .limit{stroke:#c9252d;stroke-width:2;stroke-dasharray:8 5;fill:none}
 .promised{stroke:#1f2328;stroke-width:1.6;stroke-dasharray:3 3;fill:none}
 .resident{stroke:#8250df;stroke-width:1.8;fill:none}
-.c0{fill:#bf8700}.c1{fill:#1a7f37}.c2{fill:#e16f24}.c3{fill:#5a9bd8}.c4{fill:#c2468b}
+.c1{fill:#1a7f37}.c2{fill:#e16f24}.c3{fill:#5a9bd8}.c4{fill:#c2468b}
 .s0{fill:#d3d9e0}.s1{fill:#1a7f37}.s2{fill:#a6d9b0}.s3{fill:#e16f24}.s4{fill:#f2c27e}
 @media (prefers-color-scheme:dark){
 .card{fill:#0d1117;stroke:#3d444d}
@@ -84,13 +84,15 @@ impl Canvas {
     }
 
     pub fn polyline(&mut self, class: &str, points: &[(f64, f64)]) {
-        let points = join(points.iter());
+        let points = join(&straightened(points));
         self.push(format_args!(r#"<polyline class="{class}" points="{points}"/>"#));
     }
 
     /// The area between two lines that have the same x coordinates.
     pub fn band(&mut self, class: &str, lower: &[(f64, f64)], upper: &[(f64, f64)]) {
-        let points = join(lower.iter().chain(upper.iter().rev()));
+        let mut points = straightened(lower);
+        points.extend(straightened(upper).into_iter().rev());
+        let points = join(&points);
         self.push(format_args!(r#"<polygon class="{class}" points="{points}"/>"#));
     }
 
@@ -103,6 +105,31 @@ impl Canvas {
     }
 }
 
-fn join<'a>(points: impl Iterator<Item = &'a (f64, f64)>) -> String {
-    points.map(|(x, y)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")
+/// Without the points inside level stretches.
+fn straightened(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let level = |a: usize, b: usize| (points[a].1 - points[b].1).abs() < 0.05;
+    let inside = |i: usize| i > 0 && i + 1 < points.len() && level(i - 1, i) && level(i, i + 1);
+    (0..points.len()).filter(|i| !inside(*i)).map(|i| points[i]).collect()
+}
+
+fn join(points: &[(f64, f64)]) -> String {
+    points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn level_stretches_keep_their_ends() {
+        let points = [(0.0, 1.0), (1.0, 1.0), (2.0, 1.0), (3.0, 5.0), (4.0, 5.0)];
+        assert_eq!(straightened(&points), [(0.0, 1.0), (2.0, 1.0), (3.0, 5.0), (4.0, 5.0)]);
+    }
+
+    #[test]
+    fn texts_are_escaped() {
+        let mut canvas = Canvas::new(10.0, 10.0);
+        canvas.text("small", (1.0, 2.0), Anchor::End, "a < b & c");
+        assert!(canvas.finish("d").contains("a &lt; b &amp; c"));
+    }
 }

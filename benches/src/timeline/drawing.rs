@@ -13,10 +13,11 @@ const RIGHT: f64 = 928.0;
 const LANE: f64 = 24.0;
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// Stacked from the bottom: what is shared, the slot's buffers, then what waits.
-const STACK: [Class; 5] = [Class::Srs, Class::Matrices, Class::WorkingSet, Class::Witness, Class::Intake];
+/// Stacked from the bottom: what is shared, the slot's buffers, then what waits. Decoded requests are on the
+/// heap, not in large buffers.
+const STACK: [Class; 4] = [Class::Srs, Class::Matrices, Class::WorkingSet, Class::Witness];
 /// Too small to be seen beside the others.
-const SMALL: [Class; 3] = [Class::Matrices, Class::Witness, Class::Intake];
+const SMALL: [Class; 2] = [Class::Matrices, Class::Witness];
 
 /// One diagram's place and its scale in bytes.
 struct Panel {
@@ -104,7 +105,7 @@ fn step_label(step: Step) -> &'static str {
 /// The whole picture.
 pub fn picture(recording: &Recording, circuit: CircuitId, threads: usize) -> String {
     let lanes = recording.lanes.len() as f64 * LANE;
-    let height = 742.0 + lanes;
+    let height = 722.0 + lanes;
     let mut canvas = Canvas::new(WIDTH, height);
     let count = recording.lanes.len();
     let title = format!(
@@ -153,8 +154,8 @@ fn magnified(canvas: &mut Canvas, recording: &Recording, samples: &[&Sample]) ->
     let sum = |s: &&Sample| SMALL.iter().map(|class| s.classes[*class as usize]).sum::<u64>();
     let most = samples.iter().map(sum).max().unwrap_or(1).max(1) as f64 * 1.1;
     let panel = Panel { top: 470.0, bottom: 610.0, most, span: recording.span() };
-    canvas.text("", (24.0, 446.0), Anchor::Start, "What waits, magnified:");
-    legend_from(canvas, 188.0, 446.0, &SMALL);
+    canvas.text("", (24.0, 446.0), Anchor::Start, "The small ones, magnified:");
+    legend_from(canvas, 214.0, 446.0, &SMALL);
     panel.axes(canvas);
     panel.stack(canvas, samples, &SMALL);
     panel.bottom
