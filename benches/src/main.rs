@@ -7,6 +7,7 @@ mod prove;
 mod report;
 mod setup;
 mod srs;
+mod timeline;
 mod world;
 
 use std::path::PathBuf;
@@ -36,12 +37,14 @@ struct Arguments {
     /// Threads for ours and for the peers [default: the processors]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
-    /// The proof kind, where one circuit is measured [default: winning_post; srs and memory: porep_c2]
+    /// The proof kind, where one circuit is measured [default: winning_post; memory, srs and timeline: porep_c2]
     #[arg(long, value_name = "KIND")]
     kind: Option<ProofKind>,
     /// Folder for sectors, development parameters and matrices [default: that of `forebay demo`]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
+    #[command(flatten)]
+    timeline: timeline::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -54,12 +57,14 @@ enum Bench {
     Srs,
     /// One proof against bellperson's CPU prover: same circuit, same randomness, same bytes.
     Prove,
+    /// Memory over time while several requests run under a limit; draws a picture.
+    Timeline,
 }
 
 impl Bench {
     fn default_kind(self) -> ProofKind {
         match self {
-            Bench::Memory | Bench::Srs => ProofKind::PorepC2,
+            Bench::Memory | Bench::Srs | Bench::Timeline => ProofKind::PorepC2,
             Bench::Setup | Bench::Prove => ProofKind::WinningPost,
         }
     }
@@ -80,6 +85,7 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         Bench::Setup => setup::run(&world, kind),
         Bench::Srs => srs::run(&world, kind),
         Bench::Prove => prove::run(&world, kind),
+        Bench::Timeline => timeline::run(&world, kind, threads, &arguments.timeline),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What all measurements share: threads, the core, a real 2 KiB sector and development parameters.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay::cancel::Cancel;
@@ -13,12 +13,16 @@ use forebay::prove::{Catalog, CircuitData, ProofTask};
 use forebay::srs::develop::ToxicWaste;
 use forebay::srs::{Store, StoreConfig, Work};
 use forebay::wire::SubmitProofRequest;
-use forebay_sector::{Kind, Message, Recipe, Sector, SECTOR_SIZE};
+use forebay_sector::{Kind, Message, Recipe, Request, Sector, SECTOR_SIZE};
 
 use crate::Failure;
 
 /// Seed of the demonstration's sector.
 const SEED: u64 = 1;
+
+fn parameter_folder(cache: &Path) -> PathBuf {
+    cache.join("development-parameters")
+}
 
 /// The shared ground of a measurement.
 pub struct World {
@@ -34,7 +38,7 @@ impl World {
     /// A world over this cache folder, by default the one of `forebay demo`.
     pub fn open(cache: Option<PathBuf>, threads: usize) -> Result<World, Failure> {
         let cache = cache.unwrap_or_else(|| Config::default().cache_directory);
-        let parameters = cache.join("development-parameters");
+        let parameters = parameter_folder(&cache);
         std::fs::create_dir_all(&parameters)?;
         forebay_sector::use_folder(&parameters);
         let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build()?);
@@ -57,6 +61,16 @@ impl World {
         Ok(self.catalog.matrix_path(self.circuit_id(kind)?)?)
     }
 
+    /// Where native parameters, matrices and the sector are.
+    pub fn cache_folder(&self) -> &Path {
+        &self.cache
+    }
+
+    /// Where `.params` and `.vk` files are.
+    pub fn parameter_folder(&self) -> PathBuf {
+        parameter_folder(&self.cache)
+    }
+
     /// Where parameters are.
     pub fn store(&self) -> &Store {
         self.catalog.store()
@@ -65,7 +79,7 @@ impl World {
     /// The path of a circuit's `.params` file, made on first use.
     pub fn params(&self, kind: ProofKind) -> Result<PathBuf, Failure> {
         let id = self.circuit_id(kind)?;
-        let folder = self.cache.join("development-parameters");
+        let folder = self.parameter_folder();
         let path = folder.join(format!("{}.params", filecoin::parameter_stem(id)?));
         if !path.is_file() {
             eprintln!("making development parameters for {id}");
@@ -91,6 +105,18 @@ impl World {
 
     /// A decoded request of the real sector.
     pub fn task(&self, kind: ProofKind) -> Result<Arc<dyn ProofTask>, Failure> {
+        let bytes = self.request(kind)?.encode_to_vec();
+        Ok(filecoin::decode(&prost::Message::decode(bytes.as_slice()).map(|r: SubmitProofRequest| r)?)?)
+    }
+
+    /// Serialized requests of the real sector that differ in their names.
+    pub fn messages(&self, kind: ProofKind, count: usize) -> Result<Vec<Vec<u8>>, Failure> {
+        let request = self.request(kind)?;
+        let named = |i| Request { request_id: format!("{}-{i}", request.request_id), ..request.clone() };
+        Ok((0..count).map(|i| named(i).encode_to_vec()).collect())
+    }
+
+    fn request(&self, kind: ProofKind) -> Result<Request, Failure> {
         let sector = Sector::load_or_make(&self.cache.join("sectors"), Recipe::new(SEED))?;
         let of_sector = match kind {
             ProofKind::PorepC2 => Kind::PorepC2,
@@ -98,8 +124,7 @@ impl World {
             ProofKind::WindowPost => Kind::WindowPost,
             ProofKind::WinningPost => Kind::WinningPost,
         };
-        let bytes = sector.request(of_sector).encode_to_vec();
-        Ok(filecoin::decode(&prost::Message::decode(bytes.as_slice()).map(|r: SubmitProofRequest| r)?)?)
+        Ok(sector.request(of_sector).clone())
     }
 
     /// The circuit of a kind without values.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "curve/group.h"
+#include "parallel/arena.h"
 
 namespace forebay {
 
@@ -34,7 +35,11 @@ struct PairScratch {
     typename G::Field* products;
     PairKind* kinds;
 
-    static constexpr size_t kBytesPerPair = 2 * sizeof(typename G::Field) + sizeof(PairKind);
+    // Kernels may keep a product in a third more than a field element's size, and a few more of them.
+    PairScratch(Arena& arena, size_t capacity)
+        : denominators(arena.take<typename G::Field>(capacity)),
+          products(arena.take<typename G::Field>((capacity + 4) * 4 / 3)),
+          kinds(arena.take<PairKind>(capacity)) {}
 };
 
 namespace portable {
@@ -127,7 +132,7 @@ inline void finish_sum(const Points<G>& points, const Pair& pair, bool tangent,
 template <class G>
 void add_pairs(const Points<G>& points, const Pair* pairs, size_t count, const PairScratch<G>& scratch) {
     typename G::Field running, inverted;
-    set_one(running);
+    set_small(running, 1);
     for (size_t k = count; k-- > 0;) {
         if (k % kFetchPairs == 0 && k > 0) fetch_operands<G>(points, pairs + k - kFetchPairs, kFetchPairs);
         const PairKind kind = classify<G>(points, pairs[k], scratch.denominators[k]);

@@ -56,14 +56,14 @@ inline Fr power(const Fr& base, const uint64_t* exponent, size_t limbs) {
 
 inline Fr power(const Fr& base, uint64_t exponent) { return power(base, &exponent, 1); }
 
-inline void set_one(Fp& r) {
-    const uint64_t limbs[6] = {1, 0, 0, 0, 0, 0};
+inline void set_small(Fp& r, uint64_t value) {
+    const uint64_t limbs[6] = {value, 0, 0, 0, 0, 0};
     blst_fp_from_uint64(&r, limbs);
 }
 
-inline void set_one(Fp2& r) {
+inline void set_small(Fp2& r, uint64_t value) {
     r = Fp2{};
-    set_one(r.fp[0]);
+    set_small(r.fp[0], value);
 }
 
 }  // namespace forebay

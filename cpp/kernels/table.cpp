@@ -1,9 +1,13 @@
 #include "kernels/table.h"
 
+#include "kernels/avx2.h"
 #include "kernels/portable.h"
 
 namespace forebay {
 
-const Kernels& kernels() { return kPortableKernels; }
+const Kernels& kernels() {
+    static const Kernels* const chosen = avx2_kernels();
+    return chosen != nullptr ? *chosen : kPortableKernels;
+}
 
 }  // namespace forebay

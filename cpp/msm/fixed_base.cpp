@@ -48,8 +48,7 @@ struct TableLane {
     explicit TableLane(Arena& arena)
         : recoded(reinterpret_cast<uint64_t (*)[4]>(arena.take<uint64_t>(4 * kBatch))),
           pairs(arena.take<Pair>(kBatch)),
-          scratch{arena.take<typename G::Field>(kBatch), arena.take<typename G::Field>(kBatch),
-                  arena.take<PairKind>(kBatch)} {}
+          scratch(arena, kBatch) {}
 };
 
 // table[k] = (k + 1)·base.

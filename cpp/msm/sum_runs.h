@@ -23,8 +23,7 @@ struct RunScratch {
           starts(arena.take<uint32_t>(capacity + 1)),
           pairs(arena.take<Pair>(capacity)),
           slots(arena.take<typename G::Affine>(capacity)),
-          scratch{arena.take<typename G::Field>(capacity), arena.take<typename G::Field>(capacity),
-                  arena.take<PairKind>(capacity)} {}
+          scratch(arena, capacity) {}
 };
 
 // How many entries fit a lane's share of the second-level cache.
