@@ -3,5 +3,4 @@
 mod bad_input;
 mod circuits;
 mod mutations;
-mod proved;
 mod statements;
