@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use base64::engine::general_purpose::STANDARD;
 use base64::Engine as _;
+use forebay::circuit::Matrices;
 use forebay::ffi::{FOREBAY_CLOSE_CANCEL, FOREBAY_CLOSE_DRAIN};
 use forebay::filecoin::parameter_stem;
 use forebay::kind::ProofKind::{self, PorepC2, SnapUpdate, WindowPost, WinningPost};
@@ -273,13 +274,16 @@ fn a_corrupt_matrix_cache_is_rebuilt() {
     place.open().still_works();
     let matrices = named(&place.cache(), WindowPost, "matrices");
     let sound = fs::read(&matrices).expect("cached matrices");
+    let measured = Matrices::load(&matrices).expect("sound matrices").wide_hint();
+    assert!(measured.is_some(), "the first witness was measured");
     for spoilt in [&sound[..sound.len() / 2], &[0x5a; 4096], &[]] {
         fs::write(&matrices, spoilt).expect("spoiling the cache");
         place.open().still_works();
-        assert!(fs::read(&matrices).expect("cached matrices").len() == sound.len(), "rebuilt");
+        Matrices::load(&matrices).expect("rebuilt");
     }
     corrupt(&matrices);
     place.open().still_works();
+    Matrices::load(&matrices).expect("rebuilt");
 }
 
 #[test]

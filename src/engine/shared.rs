@@ -33,6 +33,8 @@ pub(super) struct Shared {
     pub opened: Instant,
     pub messages: Sender<Message>,
     projections: Mutex<HashMap<CircuitId, Projection>>,
+    /// The most wide values that a circuit's witness had.
+    measured: Mutex<HashMap<CircuitId, u64>>,
 }
 
 /// What is known of a circuit before it is loaded.
@@ -57,6 +59,7 @@ impl Shared {
             opened: Instant::now(),
             messages,
             projections: Mutex::default(),
+            measured: Mutex::default(),
         }
     }
 
@@ -88,6 +91,20 @@ impl Shared {
         let projection = Projection { footprint, costs };
         lock(&self.projections).insert(circuit, projection.clone());
         Ok(projection)
+    }
+}
+
+impl Shared {
+    /// Tells the catalog of a witness that had more wide values than any before; the next projection is its.
+    pub fn learn(&self, circuit: CircuitId, wide: u64) {
+        if lock(&self.measured).get(&circuit).is_some_and(|known| *known >= wide) {
+            return;
+        }
+        lock(&self.measured).insert(circuit, wide);
+        match guarded(&self.tally, "the catalog", || self.catalog.learn(circuit, wide)) {
+            Ok(()) => drop(lock(&self.projections).remove(&circuit)),
+            Err(error) => tracing::warn!(%circuit, %error, "a measured witness was not remembered"),
+        }
     }
 }
 

@@ -56,6 +56,7 @@ pub(super) fn synthesis(shared: &Arc<Shared>, work: &Receiver<Box<Item>>) {
             Ok((mut witness, took)) => {
                 witness.set_stage(Stage::Queued);
                 let bytes = witness.mapped().0;
+                shared.learn(circuit, witness.wide_values().len() as u64);
                 item.entry.note(|report| {
                     report.synthesis_ms += took;
                     report.witness_bytes = report.witness_bytes.max(bytes);

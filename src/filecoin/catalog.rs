@@ -41,21 +41,6 @@ impl<A: Arithmetic> FilecoinCatalog<A> {
         Matrices::load_or_compile(&self.matrix_path(id)?, &id.to_string(), || Ok(blank_circuit(id)?()))
     }
 
-    /// Corrects the projection by what was measured: how many wide values a witness had. Kept with the
-    /// matrices where it is more than was known.
-    pub fn learn(&self, id: CircuitId, wide: u64) -> Result<()> {
-        let path = self.matrix_path(id)?;
-        let (_, _, remembered) = Matrices::peek(&path)?;
-        if remembered.is_some_and(|known| known >= wide) {
-            return Ok(());
-        }
-        let mut matrices = Matrices::load(&path)?;
-        matrices.set_wide_hint(wide);
-        matrices.save(&path)?;
-        self.remember(id, project(id, matrices.shape(), Some(wide), matrices.mapped()));
-        Ok(())
-    }
-
     /// Where a circuit's compiled matrices are kept.
     pub fn matrix_path(&self, id: CircuitId) -> Result<PathBuf> {
         Ok(self.store.config().cache_dir.join(format!("{}.matrices", parameter_stem(id)?)))
@@ -100,10 +85,24 @@ impl<A: Arithmetic + Send> Catalog for FilecoinCatalog<A> {
         self.remember(circuit, project(circuit, matrices.shape(), matrices.wide_hint(), matrices.mapped()));
         Ok(CircuitData { id: circuit, matrices: Arc::new(matrices), srs: Arc::new(srs) })
     }
+
+    /// Kept with the matrices where it is more than was known.
+    fn learn(&self, id: CircuitId, wide: u64) -> Result<()> {
+        let path = self.matrix_path(id)?;
+        let (_, _, remembered) = Matrices::peek(&path)?;
+        if remembered.is_some_and(|known| known >= wide) {
+            return Ok(());
+        }
+        let mut matrices = Matrices::load(&path)?;
+        matrices.set_wide_hint(wide);
+        matrices.save(&path)?;
+        self.remember(id, project(id, matrices.shape(), Some(wide), matrices.mapped()));
+        Ok(())
+    }
 }
 
 fn project(id: CircuitId, shape: &Shape, measured: Option<u64>, matrices: Bytes) -> Footprint {
-    let wide_hint = measured.unwrap_or_else(|| projected_wide(id.kind, shape));
+    let wide_hint = measured.map_or_else(|| projected_wide(id.kind, shape), |wide| with_margin(wide, shape));
     Footprint {
         shape: *shape,
         witness: footprint::witness_bytes(shape, wide_hint),
@@ -111,6 +110,11 @@ fn project(id: CircuitId, shape: &Shape, measured: Option<u64>, matrices: Bytes)
         matrices,
         srs: Bytes(Counts::of_shape(shape).params_len().unwrap_or(u64::MAX)),
     }
+}
+
+/// Witnesses of one circuit differ a little: a field element that happens to be 0 or 1 is no wide value.
+fn with_margin(measured: u64, shape: &Shape) -> u64 {
+    measured.saturating_add(measured / 64).saturating_add(64).min(shape.aux)
 }
 
 /// Wide values of a witness that was never measured. Circuits made of SHA-256 have few (measured at 2 KiB,

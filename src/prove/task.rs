@@ -88,6 +88,12 @@ pub trait Catalog: Send + Sync {
 
     /// Loads the circuit's matrices and SRS.
     fn load(&self, circuit: CircuitId, cancel: &Cancel) -> Result<CircuitData>;
+
+    /// Hears how many wide values a witness had, to project the next ones by what was measured.
+    fn learn(&self, circuit: CircuitId, wide: u64) -> Result<()> {
+        let _ = (circuit, wide);
+        Ok(())
+    }
 }
 
 fn first_difference(statement: &[Scalar], witness: &[Scalar]) -> Option<String> {

@@ -169,7 +169,7 @@ fn the_catalog_names_what_is_missing_and_projects_what_is_there() {
     let wide = task.synthesize(0, 0, &Cancel::new()).unwrap().wide_values().len() as u64;
     catalog.learn(id, wide).unwrap();
     let learnt = catalog.footprint(id).unwrap();
-    assert_eq!(learnt.wide_hint, wide);
+    assert!(learnt.wide_hint >= wide && learnt.wide_hint <= projected.wide_hint);
     assert!(learnt.witness <= projected.witness);
     assert_eq!(catalog.matrices(id).unwrap().wide_hint(), Some(wide), "kept on disk");
 }
