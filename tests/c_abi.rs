@@ -1,20 +1,16 @@
 //! Builds C programs against the header and runs them on `libforebay.so`: plain, under AddressSanitizer and under
 //! valgrind. Each is compiled as strictly as a host may.
 
-mod library;
+mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
-use forebay::cancel::Cancel;
-use forebay::filecoin::parameter_stem;
-use forebay::kind::{CircuitId, ProofKind};
-use forebay::prove::cpu::CpuBackend;
-use forebay::srs::develop::ToxicWaste;
-use forebay::srs::Work;
-use forebay_sector::{Kind, Recipe, Sector};
+use forebay::kind::ProofKind;
+use forebay_sector::Kind;
 use prost::Message;
+use support::{cache, library, request};
 
 const STRICT: [&str; 6] = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-D_GNU_SOURCE"];
 const TEST_PROGRAM: [&str; 4] =
@@ -34,42 +30,18 @@ fn folder() -> &'static Path {
     Path::new(env!("CARGO_TARGET_TMPDIR"))
 }
 
-/// The window PoSt of a real sector: the smallest of the four circuits. Kept between runs.
+/// The window PoSt of a real sector: the smallest of the four circuits.
 fn fixture() -> &'static Fixture {
     static FIXTURE: OnceLock<Fixture> = OnceLock::new();
     FIXTURE.get_or_init(|| {
-        let parameters = folder().join("parameters");
-        forebay_sector::use_folder(&parameters);
-        let sector = Sector::load_or_make(&folder().join("sectors"), Recipe::new(1)).expect("a sector");
-        let circuit = CircuitId::new(ProofKind::WindowPost, forebay_sector::SECTOR_SIZE).expect("a circuit");
-        let stem = parameter_stem(circuit).expect("a name");
-        if !parameters.join(format!("{stem}.params")).is_file() {
-            std::fs::create_dir_all(&parameters).expect("a folder");
-            develop(circuit, &parameters);
-        }
+        cache::need_keys(&[ProofKind::WindowPost]);
         let config = folder().join("abi.toml");
-        let text = format!(
-            "threads = 2\nkinds = [\"window_post\"]\nallow_development_parameters = true\n\
-             [memory]\nlimit = \"1GiB\"\n[parameters]\ndirectories = [{parameters:?}]\n\
-             [cache]\ndirectory = {:?}\n",
-            folder().join("cache")
-        );
-        std::fs::write(&config, text).expect("writing the configuration");
+        std::fs::write(&config, cache::config("1GiB")).expect("writing the configuration");
         let request = folder().join("window-post.request");
-        std::fs::write(&request, sector.request(Kind::WindowPost).encode_to_vec())
+        std::fs::write(&request, request::good(ProofKind::WindowPost).encode_to_vec())
             .expect("writing the request");
         Fixture { config, request }
     })
-}
-
-fn develop(circuit: CircuitId, parameters: &Path) {
-    let pool = Arc::new(rayon::ThreadPoolBuilder::new().build().expect("threads"));
-    let core = CpuBackend::new(Arc::clone(&pool));
-    let cancel = Cancel::new();
-    let work = Work { arithmetic: &core, progress: &|_| (), cancel: &cancel };
-    let toxic = ToxicWaste::random(&mut rand::rngs::OsRng);
-    pool.install(|| forebay::filecoin::develop(circuit, parameters, &toxic, &work))
-        .expect("development parameters");
 }
 
 /// Compiles C sources, strictly, into a program of this name.
@@ -137,8 +109,7 @@ fn the_example_proves_a_request() {
     let bytes = std::fs::read(&proof).expect("the proof");
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(printed.lines().next(), Some(hex.as_str()));
-    let sector = Sector::load_or_make(&folder().join("sectors"), Recipe::new(1)).expect("a sector");
-    assert!(sector.verify(Kind::WindowPost, &bytes).expect("Filecoin's verifier"));
+    assert!(cache::sector().verify(Kind::WindowPost, &bytes).expect("Filecoin's verifier"));
 }
 
 #[test]
