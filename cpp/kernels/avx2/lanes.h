@@ -39,6 +39,8 @@ struct FpLimbs {
     static constexpr double kFactor = 0x3fffcfffcfffd;
     // What one unit of the top limb is of the modulus.
     static constexpr double kTopUnit = 7.33477718350266e-08;
+    // A few times the modulus still fits the top limb.
+    static constexpr bool kFullTop = false;
 };
 
 // Five limbs of Fr. Montgomery's R is 2^255 here and 2^256 in blst.
@@ -54,6 +56,7 @@ struct FrLimbs {
     };
     static constexpr double kFactor = 0x7fffeffffffff;
     static constexpr double kTopUnit = 4.903324035743429e-16;
+    static constexpr bool kFullTop = true;
 };
 
 // Elements as integers, and as doubles.
@@ -209,7 +212,17 @@ FOREBAY_AVX2_INLINE void finish_columns(Reals<F>& r, const __m256i* columns) {
         carry = _mm256_srli_epi64(columns[F::kLimbs + i], kRadixLog);
         r.limb[i] = _mm256_sub_pd(as_real(bits), kReal.real(2));
     }
-    r.limb[F::kLimbs - 1] = to_real(_mm256_add_epi64(columns[2 * F::kLimbs - 1], carry));
+    const __m256i top = _mm256_add_epi64(columns[2 * F::kLimbs - 1], carry);
+    if (!F::kFullTop) {
+        r.limb[F::kLimbs - 1] = to_real(top);
+        return;
+    }
+    // Below 2^52, and of either sign: the upper bits by an aligner one bit higher, the lowest by itself.
+    const __m256i shifted_top = _mm256_add_epi64(top, every_lane(uint64_t{1} << 52));
+    const __m256i upper = _mm256_add_epi64(_mm256_srli_epi64(shifted_top, 1),
+                                           every_lane(bits_of_aligner(53) - (uint64_t{1} << 51)));
+    const __m256d lowest = to_real(_mm256_and_si256(top, every_lane(1)));
+    r.limb[F::kLimbs - 1] = _mm256_add_pd(_mm256_sub_pd(as_real(upper), _mm256_set1_pd(2 * kLower)), lowest);
 }
 
 // Adds row i of Σ a[t]·b[t].
