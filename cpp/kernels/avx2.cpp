@@ -11,12 +11,16 @@ namespace forebay {
 namespace avx2 {
 
 FOREBAY_AVX2 void multiply(Reals<FpLimbs>& r, const Reals<FpLimbs>& a, const Reals<FpLimbs>& b) {
-    multiply_sum<1, FpLimbs>(r, {&a}, {&b});
+    reduce_rows(r, ProductRows<FpLimbs, 1>{{&a}, {&b}});
+}
+
+FOREBAY_AVX2 void square(Reals<FpLimbs>& r, const Reals<FpLimbs>& a) {
+    reduce_rows(r, SquareRows<FpLimbs>{a});
 }
 
 FOREBAY_AVX2 void multiply_add(Reals<FpLimbs>& r, const Reals<FpLimbs>& a, const Reals<FpLimbs>& b,
                                const Reals<FpLimbs>& c, const Reals<FpLimbs>& d) {
-    multiply_sum<2, FpLimbs>(r, {&a, &c}, {&b, &d});
+    reduce_rows(r, ProductRows<FpLimbs, 2>{{&a, &c}, {&b, &d}});
 }
 
 namespace {

@@ -125,7 +125,7 @@ FOREBAY_AVX2_INLINE FrReals same_factor(const Fr& twiddle) {
 // low, high = low ± twiddle·high.
 FOREBAY_AVX2_INLINE void forward_butterfly(FrReals& low, FrReals& high, const FrReals& twiddle) {
     FrReals product;
-    multiply_sum<1, FrLimbs>(product, {&high}, {&twiddle});
+    reduce_rows(product, ProductRows<FrLimbs, 1>{{&high}, {&twiddle}});
     high = difference(low, product);
     low = sum(low, product);
     reduce(high);
@@ -136,7 +136,7 @@ FOREBAY_AVX2_INLINE void forward_butterfly(FrReals& low, FrReals& high, const Fr
 FOREBAY_AVX2_INLINE void inverse_butterfly(FrReals& low, FrReals& high, const FrReals& twiddle) {
     const FrReals less = difference(low, high);
     low = sum(low, high);
-    multiply_sum<1, FrLimbs>(high, {&less}, {&twiddle});
+    reduce_rows(high, ProductRows<FrLimbs, 1>{{&less}, {&twiddle}});
     reduce(high);
     reduce(low);
 }
