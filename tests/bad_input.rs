@@ -313,8 +313,8 @@ fn a_witness_that_does_not_satisfy_the_circuit() {
 #[test]
 fn a_budget_too_small_for_the_circuit() {
     cache::need_keys(&[WindowPost]);
-    let host = Host::open(&cache::config("8MiB")).expect("an engine");
-    host.refuses(&good(WindowPost), Code::BudgetExceeded, &["one partition of wpost-2k", "8 MiB", "need"]);
+    let host = Host::open(&cache::config("40MiB")).expect("an engine");
+    host.refuses(&good(WindowPost), Code::BudgetExceeded, &["one partition of wpost-2k", "8.0 MiB", "need"]);
     host.holds_nothing();
 }
 

@@ -21,6 +21,12 @@ using Bytes = rust::Slice<uint8_t>;
 void run_task(const Task& task, size_t lane, size_t index);
 rust::Str kernel_name();
 
+// One kernel each, the portable one or the one chosen for this processor. A pair is two operands, as in Pair;
+// its sum goes to the result of its own number.
+void add_pairs_g1(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
+void add_pairs_g2(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
+void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles);
+
 size_t msm_scratch_g1(size_t scalars, size_t threads);
 size_t msm_scratch_g2(size_t scalars, size_t threads);
 SumG1 msm_g1(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery,

@@ -5,17 +5,22 @@
 #if defined(__x86_64__)
 
 #include "kernels/avx2/add_pairs.h"
+#include "kernels/avx2_transform.h"
 
 namespace forebay {
 namespace avx2 {
 
 FOREBAY_AVX2 void multiply(Reals<FpLimbs>& r, const Reals<FpLimbs>& a, const Reals<FpLimbs>& b) {
-    multiply_sum<1, FpLimbs>(r, {&a}, {&b});
+    reduce_rows(r, ProductRows<FpLimbs, 1>{{&a}, {&b}});
+}
+
+FOREBAY_AVX2 void square(Reals<FpLimbs>& r, const Reals<FpLimbs>& a) {
+    reduce_rows(r, SquareRows<FpLimbs>{a});
 }
 
 FOREBAY_AVX2 void multiply_add(Reals<FpLimbs>& r, const Reals<FpLimbs>& a, const Reals<FpLimbs>& b,
                                const Reals<FpLimbs>& c, const Reals<FpLimbs>& d) {
-    multiply_sum<2, FpLimbs>(r, {&a, &c}, {&b, &d});
+    reduce_rows(r, ProductRows<FpLimbs, 2>{{&a, &c}, {&b, &d}});
 }
 
 namespace {
@@ -35,11 +40,7 @@ FOREBAY_AVX2 void add_pairs(const Points<G>& points, const Pair* pairs, size_t c
 
 const Kernels* avx2_kernels() {
     static const Kernels kernels = {
-        "avx2",
-        avx2::add_pairs<G1>,
-        avx2::add_pairs<G2>,
-        kPortableKernels.ntt_forward,
-        kPortableKernels.ntt_inverse,
+        "avx2", avx2::add_pairs<G1>, avx2::add_pairs<G2>, avx2::ntt_forward, avx2::ntt_inverse,
     };
     const bool supported = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     return supported ? &kernels : nullptr;

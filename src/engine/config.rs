@@ -26,6 +26,9 @@ pub enum BackendChoice {
 pub struct Config {
     /// `memory.limit`: bytes that this library may hold; `None`: what machine and control group leave.
     pub memory_limit: Option<Bytes>,
+    /// `memory.margin`: part of the limit kept back for what is not in large buffers: the program, its
+    /// stacks and its heap.
+    pub memory_margin: Bytes,
     /// `threads`: size of the one thread pool.
     pub threads: usize,
     /// `synthesis_workers`: partitions synthesised at once, one thread each.
@@ -38,8 +41,6 @@ pub struct Config {
     pub keep_results: usize,
     /// `allow_development_parameters`: whether parameters made by an insecure local setup are accepted.
     pub allow_development_parameters: bool,
-    /// `log`: filter of the log lines, such as `info` or `forebay=debug`.
-    pub log: String,
     /// `intake.max_requests`: unfinished requests of one kind; the next is answered with `busy`.
     pub intake_max_requests: usize,
     /// `intake.max_bytes`: bytes that unfinished decoded requests may hold together.
@@ -57,13 +58,13 @@ impl Default for Config {
         let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
         Config {
             memory_limit: None,
+            memory_margin: Bytes::mib(32),
             threads,
             synthesis_workers: threads.div_ceil(4),
             backend: BackendChoice::Auto,
             kinds: ProofKind::ALL.to_vec(),
             keep_results: 1024,
             allow_development_parameters: false,
-            log: "info".into(),
             intake_max_requests: 256,
             intake_max_bytes: Bytes::gib(1),
             parameter_directories: vec![default_parameter_directory()],
@@ -99,12 +100,12 @@ kinds = ["winning_post", "window_post", "porep_c2", "snap_update"]
 keep_results = 1024
 # Accept parameters made by `forebay params dev`. Never on a real network: such proofs can be forged.
 allow_development_parameters = false
-# Filter of the log lines.
-log = "info"
 
 [memory]
 # Bytes this library may hold. Default: what the machine or its control group leaves, less a margin.
 limit = "8GiB"
+# Part of the limit that is kept back for the program, its stacks and its heap.
+margin = "32MiB"
 
 [intake]
 # Unfinished requests of one kind; the next is answered with `busy`.
@@ -159,7 +160,6 @@ impl Config {
         root.count("synthesis_workers", &mut self.synthesis_workers)?;
         root.count("keep_results", &mut self.keep_results)?;
         root.boolean("allow_development_parameters", &mut self.allow_development_parameters)?;
-        root.text("log", &mut self.log)?;
         if let Some(name) = root.take_text("backend")? {
             self.backend = match name.as_str() {
                 "cpu" => BackendChoice::Cpu,
@@ -185,6 +185,9 @@ impl Config {
         let mut memory = root.section("memory")?;
         if let Some(limit) = memory.take_bytes("limit")? {
             self.memory_limit = Some(limit);
+        }
+        if let Some(margin) = memory.take_bytes("margin")? {
+            self.memory_margin = margin;
         }
         memory.finish()?;
         let mut intake = root.section("intake")?;
@@ -232,8 +235,9 @@ impl Config {
                 return Err(invalid(key, "at most 4096", &value.to_string()));
             }
         }
-        if self.memory_limit == Some(Bytes::ZERO) {
-            return Err(invalid("memory.limit", "a size above zero such as \"8GiB\"", "0"));
+        if let Some(limit) = self.memory_limit.filter(|limit| *limit <= self.memory_margin) {
+            let expected = format!("a size above memory.margin ({}) such as \"8GiB\"", self.memory_margin);
+            return Err(invalid("memory.limit", &expected, &limit.to_string()));
         }
         if self.kinds.is_empty() {
             return Err(invalid("kinds", "at least one proof kind", "an empty list"));
@@ -284,12 +288,11 @@ mod tests {
             ("memory = 8", "a table"),
             ("[memory]\nlimit = true", "a size"),
             ("[memory]\nlimit = \"8 parsecs\"", "a size"),
-            ("[memory]\nlimit = 0", "above zero"),
+            ("[memory]\nlimit = 0", "above memory.margin (32.0 MiB)"),
             ("backend = \"tpu\"", "\"cpu\", \"gpu\" or \"auto\""),
             ("kinds = [\"porep\"]", "porep_c2"),
             ("kinds = []", "at least one"),
             ("kinds = [1]", "a list of texts"),
-            ("log = 3", "a text"),
             ("allow_development_parameters = 1", "true or false"),
             ("not toml", "TOML"),
         ] {

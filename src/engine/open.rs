@@ -53,7 +53,7 @@ pub(super) fn real_parts(config: &Config) -> Result<Parts> {
 
 fn settings(config: &Config, parts: &Parts, shared: &Shared) -> Result<Settings> {
     let budget = match config.memory_limit {
-        Some(limit) => limit,
+        Some(limit) => limit.saturating_sub(config.memory_margin),
         None => shared.probe.available()?.budget(),
     };
     let kind = |name: &str| if name == CPU { SlotKind::Cpu } else { SlotKind::Device };

@@ -82,6 +82,8 @@ pub(super) fn status(shared: &Shared) -> Status {
     let report = |job: &JobId| entries.get(job).map(|entry| entry.report());
     Status {
         version: STATUS_VERSION,
+        library: env!("CARGO_PKG_VERSION"),
+        kernels: crate::prove::cpu::kernel_name(),
         state: view.state,
         uptime_seconds: shared.opened.elapsed().as_secs(),
         process: process(shared),

@@ -10,6 +10,10 @@ pub const STATUS_VERSION: u32 = 1;
 pub struct Status {
     /// [`STATUS_VERSION`].
     pub version: u32,
+    /// The library's version.
+    pub library: &'static str,
+    /// The kernels that the processor's core runs, such as `portable`.
+    pub kernels: &'static str,
     /// `running`, `draining` or `closed`.
     pub state: &'static str,
     /// Seconds since open.

@@ -64,13 +64,6 @@ impl Section {
         Ok(())
     }
 
-    pub(super) fn text(&mut self, key: &'static str, out: &mut String) -> Result<()> {
-        if let Some(value) = self.take_text(key)? {
-            *out = value;
-        }
-        Ok(())
-    }
-
     pub(super) fn take_text(&mut self, key: &'static str) -> Result<Option<String>> {
         self.take(key, "a text", |v| v.as_str().map(str::to_owned))
     }

@@ -97,8 +97,8 @@ class PairAdder {
     FOREBAY_AVX2_INLINE void set_tangent_denominators(const Group& group,
                                                       IntegerParts<kParts>& denominators) const {
         for (size_t lane = 0; lane < kLanes; lane++) {
-            Field denominator;
             if (!group.tangent[lane]) continue;
+            Field denominator{};
             portable::classify<G>(points_, *group.pairs[lane], denominator);
             set_lane(denominators, lane, reinterpret_cast<const uint64_t*>(&denominator));
         }
@@ -107,8 +107,8 @@ class PairAdder {
     FOREBAY_AVX2_INLINE void set_tangent_numerators(const Group& group,
                                                     IntegerParts<kParts>& numerators) const {
         for (size_t lane = 0; lane < kLanes; lane++) {
-            Field numerator;
             if (!group.tangent[lane]) continue;
+            Field numerator{};
             sqr(numerator, points_.left[group.pairs[lane]->left >> 1].x);
             mul_by_3(numerator, numerator);
             set_lane(numerators, lane, reinterpret_cast<const uint64_t*>(&numerator));
@@ -200,7 +200,7 @@ class PairAdder {
         // Where signs differ, this was a sum of two elements.
         factor = shifted<0>(numerators);
         multiply(slope, before, factor);
-        multiply(square, slope, slope);
+        avx2::square(square, slope);
         const IntegerParts<kParts> x3 = canonical(subtract(subtract(to_integers(square), x1), x2));
         factor = shifted<kSlopeLog>(subtract(x1, x3));
         multiply(factor, slope, factor);

@@ -8,6 +8,7 @@ namespace forebay::avx2 {
 
 // r = a·b / 2^408. Calls, as each is thousands of instructions.
 void multiply(Reals<FpLimbs>& r, const Reals<FpLimbs>& a, const Reals<FpLimbs>& b);
+void square(Reals<FpLimbs>& r, const Reals<FpLimbs>& a);
 // r = (a·b + c·d) / 2^408.
 void multiply_add(Reals<FpLimbs>& r, const Reals<FpLimbs>& a, const Reals<FpLimbs>& b,
                   const Reals<FpLimbs>& c, const Reals<FpLimbs>& d);
@@ -38,6 +39,10 @@ FOREBAY_AVX2_INLINE void multiply(RealParts<2>& r, const RealParts<2>& a, const 
     multiply_add(product.part[1], a.part[0], b.part[1], a.part[1], b.part[0]);
     r = product;
 }
+
+inline void square(RealParts<1>& r, const RealParts<1>& a) { square(r.part[0], a.part[0]); }
+
+FOREBAY_AVX2_INLINE void square(RealParts<2>& r, const RealParts<2>& a) { multiply(r, a, a); }
 
 template <size_t Parts>
 FOREBAY_AVX2_INLINE IntegerParts<Parts> load_parts(const uint64_t* const (&from)[kLanes], size_t offset) {

@@ -39,6 +39,8 @@ struct FpLimbs {
     static constexpr double kFactor = 0x3fffcfffcfffd;
     // What one unit of the top limb is of the modulus.
     static constexpr double kTopUnit = 7.33477718350266e-08;
+    // A few times the modulus still fits the top limb.
+    static constexpr bool kFullTop = false;
 };
 
 // Five limbs of Fr. Montgomery's R is 2^255 here and 2^256 in blst.
@@ -54,6 +56,7 @@ struct FrLimbs {
     };
     static constexpr double kFactor = 0x7fffeffffffff;
     static constexpr double kTopUnit = 4.903324035743429e-16;
+    static constexpr bool kFullTop = true;
 };
 
 // Elements as integers, and as doubles.
@@ -170,15 +173,16 @@ FOREBAY_AVX2_INLINE void accumulate(__m256i& low, __m256i& high, __m256d a, __m2
     asm("" : "+x"(low), "+x"(high));
 }
 
-// What columns start from, for a sum of `terms` products: it takes the aligners' bits off again.
+// What columns start from, for a sum of `terms` products, or a square: it takes the aligners' bits off again.
 template <size_t kLimbs>
-constexpr std::array<uint64_t, 2 * kLimbs> first_columns(uint64_t terms) {
+constexpr std::array<uint64_t, 2 * kLimbs> first_columns(uint64_t terms, bool square) {
     constexpr size_t kColumns = 2 * kLimbs;
     std::array<uint64_t, kColumns> columns{};
     for (size_t i = 0; i < kLimbs; i++) {
         for (size_t j = 0; j < kLimbs; j++) {
-            columns[i + j] -= terms * kLowerBits;
-            columns[i + j + 1] -= terms * kUpperBits;
+            const uint64_t products = square && j < i ? 0 : terms;
+            columns[i + j] -= products * kLowerBits;
+            columns[i + j + 1] -= products * kUpperBits;
             const size_t reduced = i + j + (i + 1 < kLimbs ? 1 : 0);
             columns[reduced] -= kLowerBits;
             columns[reduced + 1] -= kUpperBits;
@@ -193,8 +197,8 @@ constexpr std::array<uint64_t, 2 * kLimbs> first_columns(uint64_t terms) {
     return columns;
 }
 
-template <size_t Terms, class F>
-inline constexpr Table<uint64_t, 2 * F::kLimbs> kFirstColumns{first_columns<F::kLimbs>(Terms)};
+template <class F, uint64_t Terms, bool Square>
+inline constexpr Table<uint64_t, 2 * F::kLimbs> kFirstColumns{first_columns<F::kLimbs>(Terms, Square)};
 // From a limb's lower bits and its neighbour's carry to the bits of an aligned double.
 inline constexpr Table<uint64_t, 2> kLimbOffset{{kLowerBits - kHalf, kLowerBits - kHalf - kCarryBias}};
 
@@ -209,37 +213,69 @@ FOREBAY_AVX2_INLINE void finish_columns(Reals<F>& r, const __m256i* columns) {
         carry = _mm256_srli_epi64(columns[F::kLimbs + i], kRadixLog);
         r.limb[i] = _mm256_sub_pd(as_real(bits), kReal.real(2));
     }
-    r.limb[F::kLimbs - 1] = to_real(_mm256_add_epi64(columns[2 * F::kLimbs - 1], carry));
+    const __m256i top = _mm256_add_epi64(columns[2 * F::kLimbs - 1], carry);
+    if (!F::kFullTop) {
+        r.limb[F::kLimbs - 1] = to_real(top);
+        return;
+    }
+    // Below 2^52, and of either sign: the upper bits by an aligner one bit higher, the lowest by itself.
+    const __m256i shifted_top = _mm256_add_epi64(top, every_lane(uint64_t{1} << 52));
+    const __m256i upper = _mm256_add_epi64(_mm256_srli_epi64(shifted_top, 1),
+                                           every_lane(bits_of_aligner(53) - (uint64_t{1} << 51)));
+    const __m256d lowest = to_real(_mm256_and_si256(top, every_lane(1)));
+    r.limb[F::kLimbs - 1] = _mm256_add_pd(_mm256_sub_pd(as_real(upper), _mm256_set1_pd(2 * kLower)), lowest);
 }
 
-// Adds row i of Σ a[t]·b[t].
-template <size_t Terms, class F>
-FOREBAY_AVX2_INLINE void add_row(__m256i* columns, size_t i, const Reals<F>* const (&a)[Terms],
-                                 const Reals<F>* const (&b)[Terms]) {
+// The rows of Σ a[t]·b[t].
+template <class F, size_t Terms>
+struct ProductRows {
+    const Reals<F>* a[Terms];
+    const Reals<F>* b[Terms];
+
+    FOREBAY_AVX2_INLINE static __m256i first_column(size_t i) {
+        return kFirstColumns<F, Terms, false>.integer(i);
+    }
+    FOREBAY_AVX2_INLINE void add(__m256i* columns, size_t i) const {
 #pragma GCC unroll 2
-    for (size_t t = 0; t < Terms; t++) {
+        for (size_t t = 0; t < Terms; t++) {
 #pragma GCC unroll 8
-        for (size_t j = 0; j < F::kLimbs; j++) {
-            accumulate(columns[i + j], columns[i + j + 1], a[t]->limb[i], b[t]->limb[j]);
+            for (size_t j = 0; j < F::kLimbs; j++) {
+                accumulate(columns[i + j], columns[i + j + 1], a[t]->limb[i], b[t]->limb[j]);
+            }
         }
     }
-}
+};
 
-// r = Σ a[t]·b[t] / R, where elements of a few p give a result between −0.51 p and 1.51 p.
-template <size_t Terms, class F>
-FOREBAY_AVX2_INLINE void multiply_sum(Reals<F>& r, const Reals<F>* const (&a)[Terms],
-                                      const Reals<F>* const (&b)[Terms]) {
+// The rows of a²: each product of two limbs once, doubled.
+template <class F>
+struct SquareRows {
+    const Reals<F>& a;
+
+    FOREBAY_AVX2_INLINE static __m256i first_column(size_t i) { return kFirstColumns<F, 1, true>.integer(i); }
+    FOREBAY_AVX2_INLINE void add(__m256i* columns, size_t i) const {
+        accumulate(columns[2 * i], columns[2 * i + 1], a.limb[i], a.limb[i]);
+        const __m256d twice = _mm256_add_pd(a.limb[i], a.limb[i]);
+#pragma GCC unroll 8
+        for (size_t j = i + 1; j < F::kLimbs; j++) {
+            accumulate(columns[i + j], columns[i + j + 1], twice, a.limb[j]);
+        }
+    }
+};
+
+// r = the rows' sum / R, where elements of a few p give a result between −0.51 p and 1.51 p.
+template <class F, class Rows>
+FOREBAY_AVX2_INLINE void reduce_rows(Reals<F>& r, const Rows& rows) {
     __m256i columns[2 * F::kLimbs];
 #pragma GCC unroll 16
-    for (size_t i = 0; i < 2 * F::kLimbs; i++) columns[i] = kFirstColumns<Terms, F>.integer(i);
-    add_row<Terms, F>(columns, 0, a, b);
+    for (size_t i = 0; i < 2 * F::kLimbs; i++) columns[i] = Rows::first_column(i);
+    rows.add(columns, 0);
 #pragma GCC unroll 8
     for (size_t i = 0; i + 1 < F::kLimbs; i++) {
         // N ends in −1, so the digit that clears the column is the column itself. The next row hides how long
         // it takes to find.
         const __m256d digit = to_real(_mm256_and_si256(columns[i], kInteger.integer(0)));
         columns[i + 1] = _mm256_add_epi64(columns[i + 1], _mm256_srli_epi64(columns[i], kRadixLog));
-        add_row<Terms, F>(columns, i + 1, a, b);
+        rows.add(columns, i + 1);
 #pragma GCC unroll 8
         for (size_t j = 0; j < F::kLimbs; j++) {
             accumulate(columns[i + j + 1], columns[i + j + 2], digit, kMultiple<F>.real(j));

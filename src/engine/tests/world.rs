@@ -182,7 +182,13 @@ pub struct World {
 
 /// A budget in which all four circuits and a dozen witnesses have room.
 pub fn config() -> Config {
-    Config { memory_limit: Some(Bytes::mib(64)), threads: 2, synthesis_workers: 2, ..Config::default() }
+    Config {
+        memory_limit: Some(Bytes::mib(64)),
+        memory_margin: Bytes::ZERO,
+        threads: 2,
+        synthesis_workers: 2,
+        ..Config::default()
+    }
 }
 
 impl World {

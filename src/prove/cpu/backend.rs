@@ -83,7 +83,7 @@ impl Backend for CpuBackend {
         let terms = usize::try_from(shape.domain() - 1).unwrap_or(usize::MAX);
         let transforming = buffer.saturating_mul(2).saturating_add(bridge::domain_scratch(threads) as u64);
         let multiplying = buffer.saturating_add(buffer.max(G1Affine::scratch(terms, threads) as u64));
-        Bytes(transforming.max(multiplying))
+        Bytes(transforming.max(multiplying).saturating_add(overhead(threads)))
     }
 
     fn finishing_set(&self, shape: &Shape, wide: u64) -> Bytes {
@@ -91,7 +91,7 @@ impl Backend for CpuBackend {
         let (aux, scalars) = (size(shape.aux), size(shape.inputs.saturating_add(wide)));
         let (terms, first) = buffer_bytes::<G1Affine>(aux, scalars, self.threads());
         let (_, second) = buffer_bytes::<G2Affine>(aux, scalars, self.threads());
-        Bytes(terms as u64 + first.max(second) as u64)
+        Bytes(terms as u64 + first.max(second) as u64 + overhead(self.threads()))
     }
 
     fn start(&self, circuit: &CircuitData, witness: &Witness, cancel: &Cancel) -> Result<Started> {
@@ -128,6 +128,14 @@ impl Backend for CpuBackend {
         };
         assemble(srs.vk(), &sums, blinding)
     }
+}
+
+/// Bytes beside the regions: what the threads touch of their stacks and of the allocator's arenas, and what
+/// regions round up to pages.
+fn overhead(threads: usize) -> u64 {
+    const EACH: u64 = 256 << 10;
+    const ONCE: u64 = 1 << 20;
+    ONCE + EACH * threads as u64
 }
 
 /// Bytes of one evaluation vector over the domain.

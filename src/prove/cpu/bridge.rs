@@ -27,6 +27,31 @@ mod ffi {
         fn run_task(task: &Task, lane: usize, index: usize) -> Result<()>;
         fn kernel_name() -> &'static str;
 
+        #[allow(dead_code)] // The kernels' own tests.
+        fn add_pairs_g1(
+            portable: bool,
+            points: &[u64],
+            pairs: &[u32],
+            out: &mut [u64],
+            scratch: &mut [u8],
+        ) -> Result<()>;
+        #[allow(dead_code)]
+        fn add_pairs_g2(
+            portable: bool,
+            points: &[u64],
+            pairs: &[u32],
+            out: &mut [u64],
+            scratch: &mut [u8],
+        ) -> Result<()>;
+        #[allow(dead_code)]
+        fn butterflies(
+            portable: bool,
+            inverse: bool,
+            levels: u32,
+            tile: &mut [u64],
+            twiddles: &[u64],
+        ) -> Result<()>;
+
         fn msm_scratch_g1(scalars: usize, threads: usize) -> usize;
         fn msm_scratch_g2(scalars: usize, threads: usize) -> usize;
         fn msm_g1(

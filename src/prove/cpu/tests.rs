@@ -1,6 +1,7 @@
 //! Properties of the core against blstrs.
 mod bitmap;
 mod fixed_base;
+mod kernels;
 mod msm;
 mod proof;
 mod transform;

@@ -1,0 +1,86 @@
+//! This processor's kernels against the portable ones, which are blst's arithmetic, on any field elements.
+
+use blstrs::Scalar;
+use proptest::prelude::*;
+
+use super::scalar;
+use crate::memory::{Class, Region, Stage};
+use crate::prove::cpu::bridge;
+use crate::prove::cpu::limbs::{limbs, limbs_mut};
+
+/// `right` of a pair that only moves its left operand.
+const NO_OPERAND: u32 = u32::MAX;
+/// The base field's modulus, less one.
+const LARGEST: [u64; 6] = [
+    0xb9fe_ffff_ffff_aaaa,
+    0x1eab_fffe_b153_ffff,
+    0x6730_d2a0_f6b0_f624,
+    0x6477_4b84_f385_12bf,
+    0x4b1b_a7b6_434b_acd7,
+    0x1a01_11ea_397f_e69a,
+];
+type Kernel = fn(bool, &[u64], &[u32], &mut [u64], &mut [u8]) -> std::result::Result<(), cxx::Exception>;
+
+/// A coordinate, in whatever form: the ends of the range, sparse limbs, random ones.
+fn coordinate() -> impl Strategy<Value = [u64; 6]> {
+    let random = (any::<[u64; 5]>(), 0..LARGEST[5]).prop_map(|([a, b, c, d, e], top)| [a, b, c, d, e, top]);
+    let sparse = (prop::collection::vec(prop_oneof![Just(0), Just(u64::MAX)], 5), 0..LARGEST[5])
+        .prop_map(|(low, top)| [low[0], low[1], low[2], low[3], low[4], top]);
+    prop_oneof![1 => Just([0; 6]), 1 => Just([1, 0, 0, 0, 0, 0]), 1 => Just(LARGEST), 3 => sparse, 6 => random]
+}
+
+/// Points of so many coordinates, few enough that equal operands meet, and pairs of them.
+fn points_and_pairs(coordinates: usize) -> impl Strategy<Value = (Vec<u64>, Vec<u32>)> {
+    let point = prop_oneof![
+        1 => Just(vec![0; coordinates * 6]),
+        8 => prop::collection::vec(coordinate(), coordinates).prop_map(|point| point.concat()),
+    ];
+    (prop::collection::vec(point, 1..30), 1_usize..120).prop_flat_map(|(points, pairs)| {
+        let operand = 0..points.len() as u32 * 2;
+        let second = prop_oneof![1 => Just(NO_OPERAND), 7 => operand.clone()];
+        let pair = (operand, second).prop_map(|(left, right)| [left, right]);
+        (Just(points.concat()), prop::collection::vec(pair, pairs).prop_map(|pairs| pairs.concat()))
+    })
+}
+
+fn sums(kernel: Kernel, portable: bool, points: &[u64], pairs: &[u32], point: usize) -> Vec<u64> {
+    let mut out = vec![0; pairs.len() / 2 * point];
+    let mut scratch = Region::zeroed(Class::WorkingSet, Stage::Proving, 1 << 16).unwrap();
+    kernel(portable, points, pairs, &mut out, scratch.as_mut_slice()).unwrap();
+    out
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn g1_sums_agree((points, pairs) in points_and_pairs(2)) {
+        let sums = |portable| sums(bridge::add_pairs_g1, portable, &points, &pairs, 12);
+        prop_assert_eq!(sums(true), sums(false));
+    }
+
+    #[test]
+    fn g2_sums_agree((points, pairs) in points_and_pairs(4)) {
+        let sums = |portable| sums(bridge::add_pairs_g2, portable, &points, &pairs, 24);
+        prop_assert_eq!(sums(true), sums(false));
+    }
+
+    #[test]
+    fn butterflies_agree(
+        (levels, tile, twiddles) in (0_u32..10, prop_oneof![Just(1_usize), Just(2), Just(4), Just(8)])
+            .prop_flat_map(|(levels, width)| (
+                Just(levels),
+                prop::collection::vec(scalar(), width << levels),
+                prop::collection::vec(scalar(), 1 << levels),
+            )),
+        inverse: bool,
+    ) {
+        let run = |portable| {
+            let mut tile: Vec<Scalar> = tile.clone();
+            let limbs = limbs(&twiddles);
+            bridge::butterflies(portable, inverse, levels, limbs_mut(&mut tile), limbs).unwrap();
+            tile
+        };
+        prop_assert_eq!(run(true), run(false));
+    }
+}
