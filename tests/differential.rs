@@ -9,6 +9,7 @@ use ff::Field;
 use forebay::cancel::Cancel;
 use forebay::filecoin::{self, parameter_stem, FilecoinCatalog};
 use forebay::kind::ProofKind::{self, PorepC2, SnapUpdate, WindowPost, WinningPost};
+use forebay::prove::cpu::{CpuBackend, Kernels};
 use forebay::prove::{verify, Backend, Blinding, Catalog, Proof};
 use forebay::srs::{Store, StoreConfig};
 use forebay::Code;
@@ -22,7 +23,10 @@ fn same_bytes_as_bellperson(kind: ProofKind) {
     let mut rng = ChaCha8Rng::seed_from_u64(kind as u64);
     let blinding = Blinding { r: Scalar::random(&mut rng), s: Scalar::random(&mut rng) };
     let task = filecoin::decode(&request::good(kind)).expect("a good request");
-    let proof = prove(kind, blinding);
+    let proof = prove(kind, Kernels::Fastest, blinding);
+    if matches!(kind, WindowPost | WinningPost) {
+        assert_eq!(prove(kind, Kernels::Portable, blinding), proof);
+    }
 
     let stem = parameter_stem(cache::circuit(kind)).expect("a name");
     let params = cache::parameters().join(format!("{stem}.params"));
@@ -44,8 +48,9 @@ fn same_bytes_as_bellperson(kind: ProofKind) {
 }
 
 /// Our proof, checked by our verifier against what the statement says.
-fn prove(kind: ProofKind, blinding: Blinding) -> Proof {
-    let (pool, core) = cache::core();
+fn prove(kind: ProofKind, kernels: Kernels, blinding: Blinding) -> Proof {
+    let (pool, _) = cache::core();
+    let core = CpuBackend::with_kernels(pool.clone(), kernels);
     let store = Store::new(StoreConfig {
         parameter_dirs: vec![cache::parameters()],
         cache_dir: cache::folder().into(),

@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use forebay::kind::ProofKind;
+use forebay::prove::cpu::Kernels;
 
 use report::Report;
 use world::World;
@@ -40,6 +41,9 @@ struct Arguments {
     /// The proof kind, where one circuit is measured [default: winning_post; memory, srs and timeline: porep_c2]
     #[arg(long, value_name = "KIND")]
     kind: Option<ProofKind>,
+    /// Use the kernels that run on every processor, not the fastest ones.
+    #[arg(long)]
+    portable: bool,
     /// Folder for sectors, development parameters and matrices [default: that of `forebay demo`]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
@@ -76,10 +80,11 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         None => std::thread::available_parallelism()?.get(),
     };
     let kind = arguments.kind.unwrap_or(arguments.name.default_kind());
+    let kernels = if arguments.portable { Kernels::Portable } else { Kernels::Fastest };
     // Before any other thread exists: the peers read these once.
     std::env::set_var("RAYON_NUM_THREADS", threads.to_string());
     std::env::set_var("EC_GPU_NUM_THREADS", threads.to_string());
-    let world = World::open(arguments.cache.clone(), threads)?;
+    let world = World::open(arguments.cache.clone(), threads, kernels)?;
     match arguments.name {
         Bench::Memory => memory::run(&world, kind),
         Bench::Setup => setup::run(&world, kind),

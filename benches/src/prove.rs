@@ -42,8 +42,9 @@ pub fn run(world: &World, kind: ProofKind) -> Result<Report, Failure> {
     if expected != proof.to_bytes() {
         return Err("our proof's bytes differ from bellperson's".into());
     }
+    let threads = world.pool.current_num_threads();
     report.faster(
-        &format!("proof, {id}, {} threads", world.pool.current_num_threads()),
+        &format!("proof, {id}, {threads} threads, {}", world.kernels.name()?),
         synthesis + start + finish,
         ("bellperson 0.27", seconds),
         Goal::RatioAtLeast(3.0),

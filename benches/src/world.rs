@@ -8,7 +8,7 @@ use forebay::circuit::AnyCircuit;
 use forebay::engine::Config;
 use forebay::filecoin::{self, FilecoinCatalog};
 use forebay::kind::{CircuitId, ProofKind};
-use forebay::prove::cpu::CpuBackend;
+use forebay::prove::cpu::{CpuBackend, Kernels};
 use forebay::prove::{Catalog, CircuitData, ProofTask};
 use forebay::srs::develop::ToxicWaste;
 use forebay::srs::{Store, StoreConfig, Work};
@@ -30,13 +30,15 @@ pub struct World {
     pub pool: Arc<rayon::ThreadPool>,
     /// The prover core.
     pub core: CpuBackend,
+    /// What the core runs.
+    pub kernels: Kernels,
     cache: PathBuf,
     catalog: FilecoinCatalog<CpuBackend>,
 }
 
 impl World {
     /// A world over this cache folder, by default the one of `forebay demo`.
-    pub fn open(cache: Option<PathBuf>, threads: usize) -> Result<World, Failure> {
+    pub fn open(cache: Option<PathBuf>, threads: usize, kernels: Kernels) -> Result<World, Failure> {
         let cache = cache.unwrap_or_else(|| Config::default().cache_directory);
         let parameters = parameter_folder(&cache);
         std::fs::create_dir_all(&parameters)?;
@@ -47,8 +49,8 @@ impl World {
             cache_dir: cache.clone(),
             allow_development: true,
         });
-        let catalog = FilecoinCatalog::new(store, CpuBackend::new(pool.clone()));
-        Ok(World { core: CpuBackend::new(pool.clone()), pool, cache, catalog })
+        let core = || CpuBackend::with_kernels(pool.clone(), kernels);
+        Ok(World { core: core(), kernels, catalog: FilecoinCatalog::new(store, core()), pool, cache })
     }
 
     /// The 2 KiB circuit of a kind.

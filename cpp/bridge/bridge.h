@@ -19,7 +19,8 @@ using Indices = rust::Slice<const uint32_t>;
 using Bytes = rust::Slice<uint8_t>;
 
 void run_task(const Task& task, size_t lane, size_t index);
-rust::Str kernel_name();
+// The name of the portable kernels, or of the fastest ones that this processor runs.
+rust::Str kernel_name(bool portable);
 
 // One kernel each, the portable one or the one chosen for this processor. A pair is two operands, as in Pair;
 // its sum goes to the result of its own number.

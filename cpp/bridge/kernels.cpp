@@ -1,12 +1,8 @@
 // Single kernels, so that those of a processor can be held against the portable ones.
 #include "bridge/slices.h"
-#include "kernels/portable.h"
-#include "kernels/table.h"
 
 namespace forebay {
 namespace {
-
-const Kernels& chosen(bool portable) { return portable ? kPortableKernels : kernels(); }
 
 template <class G, class Add>
 void add(const Add& kernel, const Limbs& points, const Indices& pairs, const LimbsMut& out,
@@ -31,11 +27,11 @@ void add(const Add& kernel, const Limbs& points, const Indices& pairs, const Lim
 }  // namespace
 
 void add_pairs_g1(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
-    add<G1>(chosen(portable).add_pairs_g1, points, pairs, out, scratch);
+    add<G1>(chosen_kernels(portable).add_pairs_g1, points, pairs, out, scratch);
 }
 
 void add_pairs_g2(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
-    add<G2>(chosen(portable).add_pairs_g2, points, pairs, out, scratch);
+    add<G2>(chosen_kernels(portable).add_pairs_g2, points, pairs, out, scratch);
 }
 
 void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles) {
@@ -44,7 +40,7 @@ void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Li
     if (levels >= 32 || factors.count != size_t{1} << levels) {
         throw std::length_error("a tile of 2^levels rows needs as many twiddles");
     }
-    const Kernels& kernel = chosen(portable);
+    const Kernels& kernel = chosen_kernels(portable);
     const auto run = inverse ? kernel.ntt_inverse : kernel.ntt_forward;
     run(values.data, levels, values.count >> levels, factors.data);
 }

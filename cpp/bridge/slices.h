@@ -6,19 +6,27 @@
 #include "bridge/bridge.h"
 #include "curve/group.h"
 #include "forebay/src/prove/cpu/bridge.rs.h"
+#include "kernels/portable.h"
 #include "msm/msm.h"
 
 namespace forebay {
 
+inline const Kernels& chosen_kernels(bool portable) {
+    return portable ? kPortableKernels : fastest_kernels();
+}
+
 class PoolWorkers final : public Workers {
    public:
-    explicit PoolWorkers(const Crew& crew) : crew_(crew), lanes_(crew.lanes()) {}
+    explicit PoolWorkers(const Crew& crew)
+        : crew_(crew), lanes_(crew.lanes()), kernels_(chosen_kernels(crew.portable())) {}
+    const Kernels& kernels() const override { return kernels_; }
     size_t lanes() const override { return lanes_; }
     void run(size_t lanes, size_t count, const Task& task) const override { crew_.run(lanes, count, task); }
 
    private:
     const Crew& crew_;
     size_t lanes_;
+    const Kernels& kernels_;
 };
 
 template <class T>

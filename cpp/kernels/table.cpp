@@ -5,7 +5,7 @@
 
 namespace forebay {
 
-const Kernels& kernels() {
+const Kernels& fastest_kernels() {
     static const Kernels* const chosen = avx2_kernels();
     return chosen != nullptr ? *chosen : kPortableKernels;
 }

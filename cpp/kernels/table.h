@@ -17,16 +17,16 @@ struct Kernels {
 };
 
 // The fastest kernels that this processor runs.
-const Kernels& kernels();
+const Kernels& fastest_kernels();
 
-inline void add_pairs(const Points<G1>& points, const Pair* pairs, size_t count,
+inline void add_pairs(const Kernels& kernels, const Points<G1>& points, const Pair* pairs, size_t count,
                       const PairScratch<G1>& scratch) {
-    kernels().add_pairs_g1(points, pairs, count, scratch);
+    kernels.add_pairs_g1(points, pairs, count, scratch);
 }
 
-inline void add_pairs(const Points<G2>& points, const Pair* pairs, size_t count,
+inline void add_pairs(const Kernels& kernels, const Points<G2>& points, const Pair* pairs, size_t count,
                       const PairScratch<G2>& scratch) {
-    kernels().add_pairs_g2(points, pairs, count, scratch);
+    kernels.add_pairs_g2(points, pairs, count, scratch);
 }
 
 }  // namespace forebay

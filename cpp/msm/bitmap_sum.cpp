@@ -20,8 +20,8 @@ struct BitmapLane {
     RunScratch<G> runs;
     typename G::Point* sum;
 
-    explicit BitmapLane(Arena& arena)
-        : runs(arena, kWordsPerTask * 64), sum(arena.take<typename G::Point>(1)) {}
+    BitmapLane(Arena& arena, const Kernels& kernels)
+        : runs(arena, kWordsPerTask * 64, kernels), sum(arena.take<typename G::Point>(1)) {}
 };
 
 // starts[t]: where task t's points start; returns where the last one's end.
@@ -65,7 +65,7 @@ template <class G>
 size_t bitmap_scratch(size_t words, size_t threads) {
     Arena starts, lane;
     starts.take<size_t>(tasks_of(words));
-    BitmapLane<G>{lane};
+    BitmapLane<G>{lane, kPortableKernels};
     return starts.used() + lane.used() * std::clamp<size_t>(threads, 1, std::max<size_t>(tasks_of(words), 1));
 }
 
@@ -81,7 +81,7 @@ typename G::Point bitmap_sum(const typename G::Affine* points, size_t count, con
     const size_t lane_count = std::clamp<size_t>(workers.lanes(), 1, std::max<size_t>(tasks, 1));
     std::vector<BitmapLane<G>> lanes;
     for (size_t lane = 0; lane < lane_count; lane++) {
-        lanes.emplace_back(arena);
+        lanes.emplace_back(arena, workers.kernels());
         *lanes.back().sum = typename G::Point{};
     }
     for_each(workers, lane_count, tasks, [&](size_t lane_number, size_t task) {

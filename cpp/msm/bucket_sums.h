@@ -113,7 +113,7 @@ void run_segments(const MsmPlan& plan, const WindowScratch<G>& window, size_t fi
                 lane.pairs[pairs++] = {run << 1, bucket << 1, run};
             }
         }
-        add_pairs(Points<G>{all, all, all}, lane.pairs, pairs, lane.scratch);
+        add_pairs(lane.kernels, Points<G>{all, all, all}, lane.pairs, pairs, lane.scratch);
     }
 }
 

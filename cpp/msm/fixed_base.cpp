@@ -41,12 +41,14 @@ TablePlan plan_tables(size_t count, size_t threads) {
 
 template <class G>
 struct TableLane {
+    const Kernels& kernels;
     uint64_t (*recoded)[4];
     Pair* pairs;
     PairScratch<G> scratch;
 
-    explicit TableLane(Arena& arena)
-        : recoded(reinterpret_cast<uint64_t (*)[4]>(arena.take<uint64_t>(4 * kBatch))),
+    TableLane(Arena& arena, const Kernels& kernels)
+        : kernels(kernels),
+          recoded(reinterpret_cast<uint64_t (*)[4]>(arena.take<uint64_t>(4 * kBatch))),
           pairs(arena.take<Pair>(kBatch)),
           scratch(arena, kBatch) {}
 };
@@ -64,7 +66,7 @@ void fill_table(const typename G::Affine& base, typename G::Affine* table, size_
                 const auto small = static_cast<uint32_t>(first + k);
                 lane.pairs[k] = {top << 1, small << 1, top + 1 + small};
             }
-            add_pairs(Points<G>{table, table, table}, lane.pairs, count, lane.scratch);
+            add_pairs(lane.kernels, Points<G>{table, table, table}, lane.pairs, count, lane.scratch);
         }
     }
 }
@@ -85,7 +87,8 @@ void multiply_batch(const TablePlan& plan, const Recoder& recoder, const typenam
             const auto slot = static_cast<uint32_t>(k);
             lane.pairs[pairs++] = {slot << 1, (digit.magnitude - 1) << 1 | digit.negative, slot};
         }
-        add_pairs(Points<G>{out, tables + w * plan.entries, out}, lane.pairs, pairs, lane.scratch);
+        add_pairs(lane.kernels, Points<G>{out, tables + w * plan.entries, out}, lane.pairs, pairs,
+                  lane.scratch);
     }
 }
 
@@ -96,7 +99,7 @@ size_t fixed_base_scratch(size_t count, size_t threads) {
     const TablePlan plan = plan_tables(count, threads);
     Arena arena, lane;
     arena.take<typename G::Affine>(plan.windows * plan.entries);
-    TableLane<G>{lane};
+    TableLane<G>{lane, kPortableKernels};
     return arena.used() + plan.lanes * lane.used();
 }
 
@@ -107,7 +110,7 @@ void fixed_base(const typename G::Affine& base, const Fr* scalars, typename G::A
     Arena arena(scratch.base, scratch.size);
     auto* tables = arena.take<typename G::Affine>(plan.windows * plan.entries);
     std::vector<TableLane<G>> lanes;
-    for (size_t lane = 0; lane < plan.lanes; lane++) lanes.emplace_back(arena);
+    for (size_t lane = 0; lane < plan.lanes; lane++) lanes.emplace_back(arena, workers.kernels());
 
     typename G::Point shifted;
     G::from_affine(shifted, base);

@@ -57,7 +57,7 @@ typename G::Point msm(const MsmPoints<G>& points, Fr* scalars, size_t count, Sca
     const FixedScratch<G> fixed(arena, plan);
     // Lanes and windows hold pointers only.
     std::vector<LaneScratch<G>> lanes;
-    for (size_t lane = 0; lane < plan.lanes; lane++) lanes.emplace_back(arena, plan);
+    for (size_t lane = 0; lane < plan.lanes; lane++) lanes.emplace_back(arena, plan, workers.kernels());
     std::vector<WindowScratch<G>> windows;
     for (size_t i = 0; i < group; i++) windows.emplace_back(arena, plan);
 

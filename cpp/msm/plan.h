@@ -80,8 +80,9 @@ struct LaneScratch {
     uint32_t* counts;
     RunScratch<G> runs;
 
-    LaneScratch(Arena& arena, const MsmPlan& plan)
-        : counts(arena.take<uint32_t>(2 * plan.buckets / plan.coarse)), runs(arena, 2 * chunk_entries<G>()) {}
+    LaneScratch(Arena& arena, const MsmPlan& plan, const Kernels& kernels)
+        : counts(arena.take<uint32_t>(2 * plan.buckets / plan.coarse)),
+          runs(arena, 2 * chunk_entries<G>(), kernels) {}
 };
 
 template <class G>
@@ -98,7 +99,7 @@ template <class G>
 size_t msm_scratch_bytes(const MsmPlan& plan, size_t group) {
     Arena fixed, lane, window;
     FixedScratch<G>(fixed, plan);
-    LaneScratch<G>(lane, plan);
+    LaneScratch<G>(lane, plan, kPortableKernels);
     WindowScratch<G>(window, plan);
     return fixed.used() + plan.lanes * lane.used() + group * window.used();
 }

@@ -1,7 +1,7 @@
 // Sums of many runs of points at once, as trees of batched affine additions.
 #pragma once
 
-#include "kernels/table.h"
+#include "kernels/portable.h"
 #include "parallel/arena.h"
 
 namespace forebay {
@@ -10,6 +10,7 @@ namespace forebay {
 // 1], and its sum is handed out under ids[r].
 template <class G>
 struct RunScratch {
+    const Kernels& kernels;
     uint32_t* entries;
     uint32_t* ids;
     uint32_t* starts;
@@ -17,8 +18,9 @@ struct RunScratch {
     typename G::Affine* slots;
     PairScratch<G> scratch;
 
-    RunScratch(Arena& arena, size_t capacity)
-        : entries(arena.take<uint32_t>(capacity)),
+    RunScratch(Arena& arena, size_t capacity, const Kernels& kernels)
+        : kernels(kernels),
+          entries(arena.take<uint32_t>(capacity)),
           ids(arena.take<uint32_t>(capacity)),
           starts(arena.take<uint32_t>(capacity + 1)),
           pairs(arena.take<Pair>(capacity)),
@@ -66,7 +68,7 @@ void sum_runs(const typename G::Affine* points, const uint32_t* entries, size_t 
             begin = end;
         }
         lane.starts[kept] = out;
-        add_pairs(Points<G>{source, source, lane.slots}, lane.pairs, pairs, lane.scratch);
+        add_pairs(lane.kernels, Points<G>{source, source, lane.slots}, lane.pairs, pairs, lane.scratch);
         source = lane.slots;
         first_round = false;
         runs = kept;

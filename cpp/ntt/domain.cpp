@@ -106,7 +106,8 @@ void Domain::block_twiddles(Fr* twiddles, Direction direction, Coset coset, cons
 
 void Domain::run_tile(Fr* values, Direction direction, const Pass& pass, size_t block, size_t column,
                       const Lane& lane, const Fr* twiddles) const {
-    const auto kernel = direction == Direction::kForward ? kernels().ntt_forward : kernels().ntt_inverse;
+    const Kernels& kernels = workers_.kernels();
+    const auto kernel = direction == Direction::kForward ? kernels.ntt_forward : kernels.ntt_inverse;
     const size_t rows = size_t{1} << pass.levels(), stride = size() >> pass.last;
     Fr* start = values + block * rows * stride + column;
     if (stride == 1) {
@@ -156,16 +157,17 @@ void Domain::multiply_on_coset(Fr* a, Fr* b) const {
             run_pass(values, Direction::kForward, Coset::kShifted, passes_[i]);
     }
     const size_t rows = size_t{1} << pass.levels();
+    const Kernels& kernels = workers_.kernels();
     for_each(workers_, workers_.lanes(), size_t{1} << pass.first, [&](size_t lane_number, size_t block) {
         const Lane& lane = lanes_[lane_number];
         block_twiddles(lane.twiddles, Direction::kForward, Coset::kShifted, pass, block);
         block_twiddles(lane.more_twiddles, Direction::kInverse, Coset::kShifted, pass, block);
         Fr* left = a + block * rows;
         Fr* right = b + block * rows;
-        kernels().ntt_forward(left, pass.levels(), 1, lane.twiddles);
-        kernels().ntt_forward(right, pass.levels(), 1, lane.twiddles);
+        kernels.ntt_forward(left, pass.levels(), 1, lane.twiddles);
+        kernels.ntt_forward(right, pass.levels(), 1, lane.twiddles);
         for (size_t i = 0; i < rows; i++) mul(left[i], left[i], right[i]);
-        kernels().ntt_inverse(left, pass.levels(), 1, lane.more_twiddles);
+        kernels.ntt_inverse(left, pass.levels(), 1, lane.more_twiddles);
     });
     for (unsigned i = last; i-- > 0;) run_pass(a, Direction::kInverse, Coset::kShifted, passes_[i]);
 }

@@ -14,9 +14,13 @@ class Task {
     virtual void run(size_t lane, size_t index) const = 0;
 };
 
+struct Kernels;
+
 class Workers {
    public:
     virtual ~Workers() = default;
+    // What the work is done with.
+    virtual const Kernels& kernels() const = 0;
     // How many calls may run at the same time.
     virtual size_t lanes() const = 0;
     // Runs every index below `count` on at most `lanes` lanes, in any order; returns when all are done.

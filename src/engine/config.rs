@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::toml_reader::{invalid, Section};
 use crate::error::{Code, Error, Result};
 use crate::kind::ProofKind;
+use crate::prove::cpu::Kernels;
 use crate::units::Bytes;
 
 /// Which prover runs the heavy step.
@@ -35,6 +36,8 @@ pub struct Config {
     pub synthesis_workers: usize,
     /// `backend`: `cpu`, `gpu` or `auto`.
     pub backend: BackendChoice,
+    /// `kernels`: `auto` (the fastest that this processor runs) or `portable`.
+    pub kernels: Kernels,
     /// `kinds`: the proof kinds that are accepted.
     pub kinds: Vec<ProofKind>,
     /// `keep_results`: finished jobs whose results are kept.
@@ -62,6 +65,7 @@ impl Default for Config {
             threads,
             synthesis_workers: threads.div_ceil(4),
             backend: BackendChoice::Auto,
+            kernels: Kernels::Fastest,
             kinds: ProofKind::ALL.to_vec(),
             keep_results: 1024,
             allow_development_parameters: false,
@@ -94,6 +98,8 @@ threads = 2
 synthesis_workers = 1
 # "cpu", "gpu" or "auto" (a GPU where there is one).
 backend = "auto"
+# Kernels of the processor's core: "auto" (the fastest that it runs) or "portable" (those that run everywhere).
+kernels = "auto"
 # Proof kinds that are accepted. Default: all four.
 kinds = ["winning_post", "window_post", "porep_c2", "snap_update"]
 # Finished jobs whose results are kept for later waits and repeated requests.
@@ -168,6 +174,13 @@ impl Config {
                 other => {
                     return Err(invalid("backend", "\"cpu\", \"gpu\" or \"auto\"", &format!("{other:?}")))
                 }
+            };
+        }
+        if let Some(name) = root.take_text("kernels")? {
+            self.kernels = match name.as_str() {
+                "auto" => Kernels::Fastest,
+                "portable" => Kernels::Portable,
+                other => return Err(invalid("kernels", "\"auto\" or \"portable\"", &format!("{other:?}"))),
             };
         }
         if let Some(names) = root.take_texts("kinds")? {
@@ -289,6 +302,7 @@ mod tests {
             ("[memory]\nlimit = true", "a size"),
             ("[memory]\nlimit = \"8 parsecs\"", "a size"),
             ("[memory]\nlimit = 0", "above memory.margin (32.0 MiB)"),
+            ("kernels = \"fast\"", "\"auto\" or \"portable\""),
             ("backend = \"tpu\"", "\"cpu\", \"gpu\" or \"auto\""),
             ("kinds = [\"porep\"]", "porep_c2"),
             ("kinds = []", "at least one"),

@@ -38,16 +38,17 @@ pub(super) fn real_parts(config: &Config) -> Result<Parts> {
         ));
     }
     let pool = pool(config.threads)?;
+    let core = || CpuBackend::with_kernels(pool.clone(), config.kernels);
     let store = Store::new(StoreConfig {
         parameter_dirs: config.parameter_directories.clone(),
         cache_dir: config.cache_directory.clone(),
         allow_development: config.allow_development_parameters,
     });
     Ok(Parts {
-        catalog: Arc::new(FilecoinCatalog::new(store, CpuBackend::new(pool.clone()))),
-        backends: vec![Arc::new(CpuBackend::new(pool.clone()))],
+        catalog: Arc::new(FilecoinCatalog::new(store, core())),
+        backends: vec![Arc::new(core())],
         decode: Arc::new(filecoin::decode),
-        pool,
+        pool: pool.clone(),
     })
 }
 

@@ -83,7 +83,7 @@ pub(super) fn status(shared: &Shared) -> Status {
     Status {
         version: STATUS_VERSION,
         library: env!("CARGO_PKG_VERSION"),
-        kernels: crate::prove::cpu::kernel_name(),
+        kernels: shared.config.kernels.name().unwrap_or("unknown"),
         state: view.state,
         uptime_seconds: shared.opened.elapsed().as_secs(),
         process: process(shared),

@@ -127,11 +127,6 @@ fn projected_wide(kind: ProofKind, shape: &Shape) -> u64 {
     }
 }
 
-/// [`develop`] with toxic waste from the operating system's randomness, forgotten afterwards.
-pub fn develop_parameters(id: CircuitId, folder: &Path, work: &Work) -> Result<Developed> {
-    develop(id, folder, &ToxicWaste::random(&mut rand::rngs::OsRng), work)
-}
-
 /// Makes a development key for the circuit and writes its `.params` and `.vk` files to `folder`, under the
 /// names that Filecoin's crates look for. Such a key is insecure.
 pub fn develop(id: CircuitId, folder: &Path, toxic: &ToxicWaste, work: &Work) -> Result<Developed> {

@@ -27,7 +27,7 @@ mod tests;
 use std::sync::Arc;
 
 pub use blank::{blank_circuit, parameter_stem, BlankCircuit};
-pub use catalog::{develop, develop_parameters, FilecoinCatalog};
+pub use catalog::{develop, FilecoinCatalog};
 pub use decode::prover_id;
 pub use request::request_from_c1;
 

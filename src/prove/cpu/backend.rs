@@ -17,15 +17,44 @@ use crate::memory::Region;
 use crate::prove::{Backend, Blinding, CircuitData, Proof, Started};
 use crate::units::Bytes;
 
+/// Which kernels the core runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kernels {
+    /// The fastest that this processor runs.
+    #[default]
+    Fastest,
+    /// Those that run on every processor.
+    Portable,
+}
+
+impl Kernels {
+    /// Their name: `portable`, or that of the instruction set they are made for.
+    pub fn name(self) -> Result<&'static str> {
+        bridge::kernel_name(self == Kernels::Portable)
+            .map_err(|e| Error::new(Code::Backend, format!("the CPU core's kernels: {}", e.what())))
+    }
+}
+
 /// Proves on the processor, on the pool it is given.
 pub struct CpuBackend {
     pub(super) pool: Arc<ThreadPool>,
+    pub(super) kernels: Kernels,
 }
 
 impl CpuBackend {
     /// A backend whose work runs on `pool`.
     pub fn new(pool: Arc<ThreadPool>) -> CpuBackend {
-        CpuBackend { pool }
+        CpuBackend::with_kernels(pool, Kernels::Fastest)
+    }
+
+    /// A backend with these kernels.
+    pub fn with_kernels(pool: Arc<ThreadPool>, kernels: Kernels) -> CpuBackend {
+        CpuBackend { pool, kernels }
+    }
+
+    /// The pool at the service of one call into C++.
+    pub(super) fn crew(&self, cancel: &Cancel) -> Crew {
+        Crew::new(&self.pool, self.kernels, cancel)
     }
 
     /// Threads of its pool.
@@ -41,7 +70,7 @@ impl CpuBackend {
         mut b: Region,
         cancel: &Cancel,
     ) -> Result<G1Projective> {
-        let crew = Crew::new(&self.pool, cancel);
+        let crew = self.crew(cancel);
         let scalars = a.as_mut_slice::<Scalar>();
         let count = scalars.len().saturating_sub(1);
         let needed = G1Affine::scratch(count, crew.lanes());
@@ -112,7 +141,7 @@ impl Backend for CpuBackend {
     ) -> Result<Proof> {
         check_witness(circuit.matrices.shape(), witness)?;
         let (srs, densities) = (&circuit.srs, circuit.matrices.densities());
-        let crew = Crew::new(&self.pool, cancel);
+        let crew = self.crew(cancel);
         let mut buffers = Buffers::new::<G1Affine, G2Affine>(witness, crew.lanes())?;
         let l = Query { name: "l", points: srs.l(), inputs: InputPoints::None, density: &[] };
         let a = Query { name: "a", points: srs.a(), inputs: InputPoints::All, density: densities.a_aux() };

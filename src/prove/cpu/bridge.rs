@@ -17,6 +17,7 @@ mod ffi {
     extern "Rust" {
         type Crew;
         fn lanes(&self) -> usize;
+        fn portable(&self) -> bool;
         fn run(&self, lanes: usize, count: usize, task: &Task) -> Result<()>;
     }
 
@@ -25,7 +26,7 @@ mod ffi {
 
         type Task;
         fn run_task(task: &Task, lane: usize, index: usize) -> Result<()>;
-        fn kernel_name() -> &'static str;
+        fn kernel_name(portable: bool) -> Result<&'static str>;
 
         #[allow(dead_code)] // The kernels' own tests.
         fn add_pairs_g1(

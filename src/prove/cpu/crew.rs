@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 use rayon::ThreadPool;
 
+use super::backend::Kernels;
 use super::bridge::{run_task, Task};
 use crate::cancel::Cancel;
 use crate::error::{Code, Error, Result};
@@ -15,19 +16,25 @@ use crate::error::{Code, Error, Result};
 /// The pool's threads at the service of one call into C++.
 pub(super) struct Crew {
     pool: Arc<ThreadPool>,
+    kernels: Kernels,
     cancel: Cancel,
     /// The first failure of any loop of this call.
     failure: OnceLock<Error>,
 }
 
 impl Crew {
-    pub(super) fn new(pool: &Arc<ThreadPool>, cancel: &Cancel) -> Crew {
-        Crew { pool: pool.clone(), cancel: cancel.clone(), failure: OnceLock::new() }
+    pub(super) fn new(pool: &Arc<ThreadPool>, kernels: Kernels, cancel: &Cancel) -> Crew {
+        Crew { pool: pool.clone(), kernels, cancel: cancel.clone(), failure: OnceLock::new() }
     }
 
     /// How many indices of a loop can run at the same time.
     pub(super) fn lanes(&self) -> usize {
         self.pool.current_num_threads()
+    }
+
+    /// Whether the work is done with the portable kernels.
+    pub(super) fn portable(&self) -> bool {
+        self.kernels == Kernels::Portable
     }
 
     /// Runs every index below `count` on at most `lanes` lanes; stops at the first failure.

@@ -13,9 +13,4 @@ mod transform;
 #[cfg(test)]
 mod tests;
 
-pub use backend::CpuBackend;
-
-/// The kernels that the core chose for this processor.
-pub fn kernel_name() -> &'static str {
-    bridge::kernel_name()
-}
+pub use backend::{CpuBackend, Kernels};

@@ -16,7 +16,7 @@ use crate::cancel::Cancel;
 use crate::circuit::testing::RandomCircuit;
 use crate::circuit::{Expected, Matrices, Witness};
 use crate::kind::{CircuitId, ProofKind};
-use crate::prove::cpu::CpuBackend;
+use crate::prove::cpu::{CpuBackend, Kernels};
 use crate::prove::{Backend, Blinding, CircuitData};
 use crate::srs::develop::{develop, Target, ToxicWaste};
 use crate::srs::{Store, StoreConfig, Work};
@@ -49,12 +49,14 @@ fn check(circuit: RandomCircuit, threads: usize) {
     let cancel = Cancel::new();
     let witness = Witness::generate(circuit, Expected { aux: 0, wide: 0 }, &cancel).unwrap();
     let blinding = Blinding { r: random_scalar([1; 32]), s: random_scalar([circuit.aux as u8; 32]) };
-    let started = backend.start(&data, &witness, &cancel).unwrap();
-    let proof = backend.finish(&data, &witness, started, blinding, &cancel).unwrap();
-
     let mut expected = Vec::new();
     create_proof(circuit, &params, blinding.r, blinding.s).unwrap().write(&mut expected).unwrap();
-    assert_eq!(proof.to_bytes().as_slice(), expected);
+    for kernels in [Kernels::Fastest, Kernels::Portable] {
+        let backend = CpuBackend::with_kernels(backend.pool.clone(), kernels);
+        let started = backend.start(&data, &witness, &cancel).unwrap();
+        let proof = backend.finish(&data, &witness, started, blinding, &cancel).unwrap();
+        assert_eq!(proof.to_bytes().as_slice(), expected, "{kernels:?}");
+    }
 }
 
 proptest! {
