@@ -5,6 +5,7 @@
 #if defined(__x86_64__)
 
 #include "kernels/avx2/add_pairs.h"
+#include "kernels/avx2/rounding.h"
 #include "kernels/avx2_transform.h"
 
 namespace forebay {
@@ -32,6 +33,7 @@ template <class G>
 FOREBAY_AVX2 void add_pairs(const Points<G>& points, const Pair* pairs, size_t count,
                             const PairScratch<G>& scratch) {
     if (count < kLeastPairs) return portable::add_pairs<G>(points, pairs, count, scratch);
+    const Rounding rounding;
     PairAdder<G>(points, pairs, count, scratch).run();
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "kernels/avx2/butterflies.h"
+#include "kernels/avx2/rounding.h"
 
 namespace forebay {
 namespace avx2 {
@@ -59,7 +60,7 @@ FOREBAY_AVX2 void run_levels(Fr* tile, unsigned levels, size_t width, const Fr* 
 
 // The last two levels of a tile of one column: each lane takes four neighbours.
 template <Way way>
-FOREBAY_AVX2 void run_quads(Fr* tile, unsigned levels, const Fr* twiddles) {
+FOREBAY_AVX2_CALL void run_quads(Fr* tile, unsigned levels, const Fr* twiddles) {
     const size_t quads = size_t{1} << (levels - 2);
     const Fr* outer = twiddles + quads;
     const Fr* inner = twiddles + 2 * quads;
@@ -85,7 +86,7 @@ FOREBAY_AVX2 void run_quads(Fr* tile, unsigned levels, const Fr* twiddles) {
 
 // As few groups of levels as possible, of about the same number.
 template <Way way>
-FOREBAY_AVX2 void run_tile(Fr* tile, unsigned levels, size_t width, const Fr* twiddles) {
+FOREBAY_AVX2_CALL void run_tile(Fr* tile, unsigned levels, size_t width, const Fr* twiddles) {
     const unsigned groups = (levels + kHeldLevels - 1) / kHeldLevels;
     for (unsigned step = 0; step < groups; step++) {
         const unsigned group = way == Way::kForward ? step : groups - 1 - step;
@@ -97,6 +98,7 @@ FOREBAY_AVX2 void run_tile(Fr* tile, unsigned levels, size_t width, const Fr* tw
 }  // namespace
 
 void ntt_forward(Fr* tile, unsigned levels, size_t width, const Fr* twiddles) {
+    const Rounding rounding;
     if (width % kLanes == 0) return run_tile<Way::kForward>(tile, levels, width, twiddles);
     if (width != 1 || levels < 4) return kPortableKernels.ntt_forward(tile, levels, width, twiddles);
     run_tile<Way::kForward>(tile, levels - 2, kLanes, twiddles);
@@ -104,6 +106,7 @@ void ntt_forward(Fr* tile, unsigned levels, size_t width, const Fr* twiddles) {
 }
 
 void ntt_inverse(Fr* tile, unsigned levels, size_t width, const Fr* twiddles) {
+    const Rounding rounding;
     if (width % kLanes == 0) return run_tile<Way::kInverse>(tile, levels, width, twiddles);
     if (width != 1 || levels < 4) return kPortableKernels.ntt_inverse(tile, levels, width, twiddles);
     run_quads<Way::kInverse>(tile, levels, twiddles);

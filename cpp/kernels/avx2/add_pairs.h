@@ -26,7 +26,7 @@ class PairAdder {
           sums_(reinterpret_cast<uint32_t*>(scratch.denominators)),
           products_(reinterpret_cast<uint8_t*>(scratch.products)) {}
 
-    FOREBAY_AVX2 void run() {
+    FOREBAY_AVX2_CALL void run() {
         classify();
         RealParts<kParts> running;
         const size_t groups = (sum_count_ + kLanes - 1) / kLanes;

@@ -13,6 +13,8 @@
 
 // What uses these instructions says so itself; the rest of the library runs on any processor.
 #define FOREBAY_AVX2 __attribute__((target("avx2,fma")))
+// Not inlined: no arithmetic moves across a change of the rounding mode.
+#define FOREBAY_AVX2_CALL __attribute__((target("avx2,fma"), noinline))
 #define FOREBAY_AVX2_INLINE __attribute__((target("avx2,fma"), always_inline)) inline
 
 namespace forebay::avx2 {

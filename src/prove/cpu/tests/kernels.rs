@@ -1,6 +1,7 @@
 //! This processor's kernels against the portable ones, which are blst's arithmetic, on any field elements.
 
 use blstrs::Scalar;
+use ff::Field;
 use proptest::prelude::*;
 
 use super::scalar;
@@ -83,4 +84,42 @@ proptest! {
         };
         prop_assert_eq!(run(true), run(false));
     }
+}
+
+/// A host may have made its threads in another floating-point mode; ours have that mode too.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn the_threads_rounding_mode_does_not_matter() {
+    const TOWARDS_ZERO_AND_FLUSHING: u32 = 0xffc0;
+    let values: Vec<Scalar> = (1..=1 << 8).map(|i: u64| Scalar::from(i).square() - Scalar::from(7)).collect();
+    let run = |portable| {
+        let mut tile = values.clone();
+        let limbs = limbs(&values);
+        bridge::butterflies(portable, false, 8, limbs_mut(&mut tile), limbs).unwrap();
+        tile
+    };
+    let expected = run(true);
+    let (got, mode) = std::thread::scope(|scope| {
+        let changed = || {
+            set_mode(TOWARDS_ZERO_AND_FLUSHING);
+            (run(false), mode())
+        };
+        scope.spawn(changed).join().unwrap()
+    });
+    assert_eq!(got, expected);
+    assert_eq!(mode & TOWARDS_ZERO_AND_FLUSHING, TOWARDS_ZERO_AND_FLUSHING, "the host's mode is put back");
+}
+
+#[cfg(target_arch = "x86_64")]
+fn set_mode(mode: u32) {
+    // SAFETY: loads the control register of this thread from a value with no reserved bit set.
+    unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &mode, options(nostack, readonly)) }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn mode() -> u32 {
+    let mut mode = 0;
+    // SAFETY: stores the control register of this thread to a local.
+    unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &mut mode, options(nostack)) }
+    mode
 }
