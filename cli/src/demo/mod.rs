@@ -23,7 +23,7 @@ const SEED: u64 = 1;
 
 /// Makes a 2 KiB sector, proves it through libforebay.so in every way, and has Filecoin's verifier judge the proofs.
 ///
-/// The first run makes development parameters, which takes minutes and about 2 GB in the cache folder. They are insecure
+/// The first run makes development parameters, which takes a minute or two and about 4 GB in the cache folder. They are insecure
 /// and for this demonstration only.
 #[derive(clap::Args)]
 pub struct Args {
