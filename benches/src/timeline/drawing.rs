@@ -133,7 +133,7 @@ fn everything(canvas: &mut Canvas, recording: &Recording, samples: &[&Sample]) {
     legend(canvas, 56.0, &STACK);
     let mut x = 24.0;
     for (class, label) in [
-        ("limit", "limit"),
+        ("limit", "memory.limit less memory.margin"),
         ("promised", "promised by the ledger"),
         ("resident", "resident (whole process, as the kernel counts)"),
     ] {
