@@ -76,8 +76,6 @@ void scale(Fr* values, size_t count, const Fr& factor) {
 
 void run_task(const Task& task, size_t lane, size_t index) { task.run(lane, index); }
 
-rust::Str kernel_name(bool portable) { return chosen_kernels(portable).name; }
-
 size_t msm_scratch_g1(size_t scalars, size_t threads) { return msm_scratch<G1>(scalars, threads); }
 size_t msm_scratch_g2(size_t scalars, size_t threads) { return msm_scratch<G2>(scalars, threads); }
 

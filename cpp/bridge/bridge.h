@@ -10,6 +10,7 @@
 namespace forebay {
 
 struct Crew;
+struct Kernels;
 struct SumG1;
 struct SumG2;
 
@@ -19,14 +20,16 @@ using Indices = rust::Slice<const uint32_t>;
 using Bytes = rust::Slice<uint8_t>;
 
 void run_task(const Task& task, size_t lane, size_t index);
-// The name of the portable kernels, or of the fastest ones that this processor runs.
-rust::Str kernel_name(bool portable);
+// The kernels of this name, or the fastest ones for `auto`. Throws where this processor does not run them.
+const Kernels& find_kernels(rust::Str name);
+rust::Str kernel_name(const Kernels& kernels);
+// The names of all that this processor runs.
+rust::Vec<rust::String> kernel_names();
 
-// One kernel each, the portable one or the one chosen for this processor. A pair is two operands, as in Pair;
-// its sum goes to the result of its own number.
-void add_pairs_g1(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
-void add_pairs_g2(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
-void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles);
+// One kernel each. A pair is two operands, as in Pair; its sum goes to the result of its own number.
+void add_pairs_g1(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
+void add_pairs_g2(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
+void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles);
 
 size_t msm_scratch_g1(size_t scalars, size_t threads);
 size_t msm_scratch_g2(size_t scalars, size_t threads);

@@ -1,4 +1,6 @@
 // Single kernels, so that those of a processor can be held against the portable ones.
+#include <string>
+
 #include "bridge/slices.h"
 
 namespace forebay {
@@ -26,22 +28,40 @@ void add(const Add& kernel, const Limbs& points, const Indices& pairs, const Lim
 
 }  // namespace
 
-void add_pairs_g1(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
-    add<G1>(chosen_kernels(portable).add_pairs_g1, points, pairs, out, scratch);
+const Kernels& find_kernels(rust::Str name) {
+    const KernelSets& found = kernel_sets();
+    std::string known;
+    for (size_t i = 0; i < found.count; i++) {
+        const Kernels& kernels = *found.sets[i];
+        if (name == "auto" || name == kernels.name) return kernels;
+        known += std::string(i > 0 ? ", " : "") + kernels.name;
+    }
+    throw std::invalid_argument("this processor does not run \"" + std::string(name) + "\", only " + known);
 }
 
-void add_pairs_g2(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
-    add<G2>(chosen_kernels(portable).add_pairs_g2, points, pairs, out, scratch);
+rust::Str kernel_name(const Kernels& kernels) { return kernels.name; }
+
+rust::Vec<rust::String> kernel_names() {
+    rust::Vec<rust::String> names;
+    for (size_t i = 0; i < kernel_sets().count; i++) names.emplace_back(kernel_sets().sets[i]->name);
+    return names;
 }
 
-void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles) {
+void add_pairs_g1(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
+    add<G1>(kernels.add_pairs_g1, points, pairs, out, scratch);
+}
+
+void add_pairs_g2(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
+    add<G2>(kernels.add_pairs_g2, points, pairs, out, scratch);
+}
+
+void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles) {
     const auto values = view<Fr>(tile);
     const auto factors = view<const Fr>(twiddles);
     if (levels >= 32 || factors.count != size_t{1} << levels) {
         throw std::length_error("a tile of 2^levels rows needs as many twiddles");
     }
-    const Kernels& kernel = chosen_kernels(portable);
-    const auto run = inverse ? kernel.ntt_inverse : kernel.ntt_forward;
+    const auto run = inverse ? kernels.ntt_inverse : kernels.ntt_forward;
     run(values.data, levels, values.count >> levels, factors.data);
 }
 

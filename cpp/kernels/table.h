@@ -16,8 +16,15 @@ struct Kernels {
     void (*ntt_inverse)(Fr* tile, unsigned levels, size_t width, const Fr* twiddles);
 };
 
+// The sets that this processor runs, the fastest first and the portable one last.
+struct KernelSets {
+    const Kernels* sets[3];
+    size_t count;
+};
+const KernelSets& kernel_sets();
+
 // The fastest kernels that this processor runs.
-const Kernels& fastest_kernels();
+inline const Kernels& fastest_kernels() { return *kernel_sets().sets[0]; }
 
 inline void add_pairs(const Kernels& kernels, const Points<G1>& points, const Pair* pairs, size_t count,
                       const PairScratch<G1>& scratch) {

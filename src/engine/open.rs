@@ -37,6 +37,7 @@ pub(super) fn real_parts(config: &Config) -> Result<Parts> {
             "backend = \"gpu\": this build has no GPU core; use \"cpu\" or \"auto\"",
         ));
     }
+    config.kernels.name()?;
     let pool = pool(config.threads)?;
     let core = || CpuBackend::with_kernels(pool.clone(), config.kernels);
     let store = Store::new(StoreConfig {

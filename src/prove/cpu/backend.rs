@@ -8,6 +8,7 @@ use rayon::ThreadPool;
 use super::assemble::{assemble, Sums};
 use super::bridge;
 use super::crew::Crew;
+use super::kernels::Kernels;
 use super::multiply::{Multiply, Terms};
 use super::queries::{buffer_bytes, Buffers, InputPoints, Query};
 use crate::cancel::Cancel;
@@ -16,24 +17,6 @@ use crate::error::{Code, Error, Result};
 use crate::memory::Region;
 use crate::prove::{Backend, Blinding, CircuitData, Proof, Started};
 use crate::units::Bytes;
-
-/// Which kernels the core runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kernels {
-    /// The fastest that this processor runs.
-    #[default]
-    Fastest,
-    /// Those that run on every processor.
-    Portable,
-}
-
-impl Kernels {
-    /// Their name: `portable`, or that of the instruction set they are made for.
-    pub fn name(self) -> Result<&'static str> {
-        bridge::kernel_name(self == Kernels::Portable)
-            .map_err(|e| Error::new(Code::Backend, format!("the CPU core's kernels: {}", e.what())))
-    }
-}
 
 /// Proves on the processor, on the pool it is given.
 pub struct CpuBackend {
@@ -47,14 +30,14 @@ impl CpuBackend {
         CpuBackend::with_kernels(pool, Kernels::Fastest)
     }
 
-    /// A backend with these kernels.
+    /// A backend with these kernels; its work fails where this processor does not run them.
     pub fn with_kernels(pool: Arc<ThreadPool>, kernels: Kernels) -> CpuBackend {
         CpuBackend { pool, kernels }
     }
 
     /// The pool at the service of one call into C++.
-    pub(super) fn crew(&self, cancel: &Cancel) -> Crew {
-        Crew::new(&self.pool, self.kernels, cancel)
+    pub(super) fn crew(&self, cancel: &Cancel) -> Result<Crew> {
+        Ok(Crew::new(&self.pool, self.kernels.table()?, cancel))
     }
 
     /// Threads of its pool.
@@ -70,7 +53,7 @@ impl CpuBackend {
         mut b: Region,
         cancel: &Cancel,
     ) -> Result<G1Projective> {
-        let crew = self.crew(cancel);
+        let crew = self.crew(cancel)?;
         let scalars = a.as_mut_slice::<Scalar>();
         let count = scalars.len().saturating_sub(1);
         let needed = G1Affine::scratch(count, crew.lanes());
@@ -141,7 +124,7 @@ impl Backend for CpuBackend {
     ) -> Result<Proof> {
         check_witness(circuit.matrices.shape(), witness)?;
         let (srs, densities) = (&circuit.srs, circuit.matrices.densities());
-        let crew = self.crew(cancel);
+        let crew = self.crew(cancel)?;
         let mut buffers = Buffers::new::<G1Affine, G2Affine>(witness, crew.lanes())?;
         let l = Query { name: "l", points: srs.l(), inputs: InputPoints::None, density: &[] };
         let a = Query { name: "a", points: srs.a(), inputs: InputPoints::All, density: densities.a_aux() };

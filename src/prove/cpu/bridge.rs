@@ -17,7 +17,7 @@ mod ffi {
     extern "Rust" {
         type Crew;
         fn lanes(&self) -> usize;
-        fn portable(&self) -> bool;
+        fn kernels(&self) -> &KernelTable;
         fn run(&self, lanes: usize, count: usize, task: &Task) -> Result<()>;
     }
 
@@ -26,11 +26,16 @@ mod ffi {
 
         type Task;
         fn run_task(task: &Task, lane: usize, index: usize) -> Result<()>;
-        fn kernel_name(portable: bool) -> Result<&'static str>;
+
+        #[cxx_name = "Kernels"]
+        type KernelTable;
+        fn find_kernels(name: &str) -> Result<&'static KernelTable>;
+        fn kernel_name(kernels: &KernelTable) -> Result<&'static str>;
+        fn kernel_names() -> Result<Vec<String>>;
 
         #[allow(dead_code)] // The kernels' own tests.
         fn add_pairs_g1(
-            portable: bool,
+            kernels: &KernelTable,
             points: &[u64],
             pairs: &[u32],
             out: &mut [u64],
@@ -38,7 +43,7 @@ mod ffi {
         ) -> Result<()>;
         #[allow(dead_code)]
         fn add_pairs_g2(
-            portable: bool,
+            kernels: &KernelTable,
             points: &[u64],
             pairs: &[u32],
             out: &mut [u64],
@@ -46,7 +51,7 @@ mod ffi {
         ) -> Result<()>;
         #[allow(dead_code)]
         fn butterflies(
-            portable: bool,
+            kernels: &KernelTable,
             inverse: bool,
             levels: u32,
             tile: &mut [u64],
@@ -130,3 +135,6 @@ pub(super) use ffi::*;
 // SAFETY: a task is only ever run through its const method, which C++ defines to be callable from several
 // threads at the same time.
 unsafe impl Sync for ffi::Task {}
+
+// SAFETY: a table is constant for as long as the library is loaded, and so is what its functions use.
+unsafe impl Sync for ffi::KernelTable {}

@@ -123,7 +123,7 @@ impl CpuBackend {
         points: Selected<'_, P>,
         cancel: &Cancel,
     ) -> Result<P::Sum> {
-        let crew = self.crew(cancel);
+        let crew = self.crew(cancel)?;
         let mut scratch = self.scratch(P::bitmap_scratch(points.selected.len(), crew.lanes()))?;
         P::sum_selected(&crew, points, scratch.as_mut_slice())
     }
@@ -134,7 +134,7 @@ impl CpuBackend {
         scalars: &[Scalar],
         cancel: &Cancel,
     ) -> Result<P::Sum> {
-        let crew = self.crew(cancel);
+        let crew = self.crew(cancel)?;
         let mut copy = self.scratch(size_of_val(scalars))?;
         copy.as_mut_slice::<Scalar>().copy_from_slice(scalars);
         let mut scratch = self.scratch(P::scratch(scalars.len(), crew.lanes()))?;
