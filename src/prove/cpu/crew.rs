@@ -34,7 +34,7 @@ impl Crew {
 
     /// Whether the work is done with the portable kernels.
     pub(super) fn portable(&self) -> bool {
-        self.kernels == Kernels::Portable
+        self.kernels.portable()
     }
 
     /// Runs every index below `count` on at most `lanes` lanes; stops at the first failure.
