@@ -13,6 +13,8 @@ struct Crew;
 struct Kernels;
 struct SumG1;
 struct SumG2;
+struct QueryTerms;
+struct QueryLimbs;
 
 using Limbs = rust::Slice<const uint64_t>;
 using LimbsMut = rust::Slice<uint64_t>;
@@ -31,12 +33,17 @@ void add_pairs_g1(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut 
 void add_pairs_g2(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
 void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles);
 
-size_t msm_scratch_g1(size_t scalars, size_t threads);
-size_t msm_scratch_g2(size_t scalars, size_t threads);
+size_t msm_scratch_g1(const Kernels& kernels, size_t scalars, size_t threads);
+size_t msm_scratch_g2(const Kernels& kernels, size_t scalars, size_t threads);
 SumG1 msm_g1(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery,
              Bytes scratch);
 SumG2 msm_g2(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery,
              Bytes scratch);
+
+// The queries of one proof by the same scalars. An index of 2^32 - 1: the scalar has no point in that query.
+size_t query_scratch(const Kernels& kernels, size_t scalars, size_t threads);
+QueryLimbs multiply_queries(const Crew& crew, const QueryTerms& queries, LimbsMut scalars, bool montgomery,
+                            Bytes scratch);
 
 size_t fixed_base_scratch_g1(size_t scalars, size_t threads);
 size_t fixed_base_scratch_g2(size_t scalars, size_t threads);

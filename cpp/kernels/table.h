@@ -14,6 +14,10 @@ struct Kernels {
     // to block t of level j. Forward goes from level 0 down, inverse from the last level up.
     void (*ntt_forward)(Fr* tile, unsigned levels, size_t width, const Fr* twiddles);
     void (*ntt_inverse)(Fr* tile, unsigned levels, size_t width, const Fr* twiddles);
+    // Points whose additions share an inversion: enough that its cost does not show, few enough for a share
+    // of the second-level cache.
+    size_t chunk_g1 = 2048;
+    size_t chunk_g2 = 2048;
 };
 
 // The sets that this processor runs, the fastest first and the portable one last.

@@ -37,7 +37,6 @@ pub(super) fn real_parts(config: &Config) -> Result<Parts> {
             "backend = \"gpu\": this build has no GPU core; use \"cpu\" or \"auto\"",
         ));
     }
-    config.kernels.name()?;
     let pool = pool(config.threads)?;
     let core = || CpuBackend::with_kernels(pool.clone(), config.kernels);
     let store = Store::new(StoreConfig {
@@ -46,8 +45,8 @@ pub(super) fn real_parts(config: &Config) -> Result<Parts> {
         allow_development: config.allow_development_parameters,
     });
     Ok(Parts {
-        catalog: Arc::new(FilecoinCatalog::new(store, core())),
-        backends: vec![Arc::new(core())],
+        catalog: Arc::new(FilecoinCatalog::new(store, core()?)),
+        backends: vec![Arc::new(core()?)],
         decode: Arc::new(filecoin::decode),
         pool: pool.clone(),
     })

@@ -24,7 +24,7 @@ fn found(position: usize, count: usize) -> Option<usize> {
 
 impl Arithmetic for CpuBackend {
     fn fixed_base_g1(&self, base: &G1Affine, scalars: &[Scalar], out: &mut [G1Affine]) -> Result<()> {
-        let crew = self.crew(&Cancel::new())?;
+        let crew = self.crew(&Cancel::new());
         let mut scratch = self.scratch(bridge::fixed_base_scratch_g1(scalars.len(), crew.lanes()))?;
         let base = limbs(std::slice::from_ref(base));
         let scratch = scratch.as_mut_slice();
@@ -32,7 +32,7 @@ impl Arithmetic for CpuBackend {
     }
 
     fn fixed_base_g2(&self, base: &G2Affine, scalars: &[Scalar], out: &mut [G2Affine]) -> Result<()> {
-        let crew = self.crew(&Cancel::new())?;
+        let crew = self.crew(&Cancel::new());
         let mut scratch = self.scratch(bridge::fixed_base_scratch_g2(scalars.len(), crew.lanes()))?;
         let base = limbs(std::slice::from_ref(base));
         let scratch = scratch.as_mut_slice();
@@ -40,13 +40,13 @@ impl Arithmetic for CpuBackend {
     }
 
     fn first_bad_g1(&self, points: &[G1Affine]) -> Result<Option<usize>> {
-        let crew = self.crew(&Cancel::new())?;
+        let crew = self.crew(&Cancel::new());
         let position = crew.outcome(bridge::first_invalid_g1(&crew, limbs(points)))?;
         Ok(found(position, points.len()))
     }
 
     fn first_bad_g2(&self, points: &[G2Affine]) -> Result<Option<usize>> {
-        let crew = self.crew(&Cancel::new())?;
+        let crew = self.crew(&Cancel::new());
         let position = crew.outcome(bridge::first_invalid_g2(&crew, limbs(points)))?;
         Ok(found(position, points.len()))
     }

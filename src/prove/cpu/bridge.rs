@@ -14,6 +14,25 @@ mod ffi {
         limbs: [u64; 36],
     }
 
+    /// The points of one proof's queries, and those of each scalar.
+    struct QueryTerms<'a> {
+        l: &'a [u64],
+        a: &'a [u64],
+        b_g1: &'a [u64],
+        b_g2: &'a [u64],
+        l_indices: &'a [u32],
+        a_indices: &'a [u32],
+        b_indices: &'a [u32],
+    }
+
+    /// The sums of one proof's queries.
+    struct QueryLimbs {
+        l: SumG1,
+        a: SumG1,
+        b_g1: SumG1,
+        b_g2: SumG2,
+    }
+
     extern "Rust" {
         type Crew;
         fn lanes(&self) -> usize;
@@ -58,8 +77,8 @@ mod ffi {
             twiddles: &[u64],
         ) -> Result<()>;
 
-        fn msm_scratch_g1(scalars: usize, threads: usize) -> usize;
-        fn msm_scratch_g2(scalars: usize, threads: usize) -> usize;
+        fn msm_scratch_g1(kernels: &KernelTable, scalars: usize, threads: usize) -> usize;
+        fn msm_scratch_g2(kernels: &KernelTable, scalars: usize, threads: usize) -> usize;
         fn msm_g1(
             crew: &Crew,
             points: &[u64],
@@ -76,6 +95,15 @@ mod ffi {
             montgomery: bool,
             scratch: &mut [u8],
         ) -> Result<SumG2>;
+
+        fn query_scratch(kernels: &KernelTable, scalars: usize, threads: usize) -> usize;
+        fn multiply_queries(
+            crew: &Crew,
+            queries: &QueryTerms,
+            scalars: &mut [u64],
+            montgomery: bool,
+            scratch: &mut [u8],
+        ) -> Result<QueryLimbs>;
 
         fn fixed_base_scratch_g1(scalars: usize, threads: usize) -> usize;
         fn fixed_base_scratch_g2(scalars: usize, threads: usize) -> usize;

@@ -32,7 +32,7 @@ impl Crew {
     }
 
     /// What the work is done with.
-    pub(super) fn kernels(&self) -> &KernelTable {
+    pub(super) fn kernels(&self) -> &'static KernelTable {
         self.kernels
     }
 

@@ -27,7 +27,7 @@ impl CpuBackend {
         pass_levels: u32,
         cancel: &Cancel,
     ) -> Result<()> {
-        let crew = self.crew(cancel)?;
+        let crew = self.crew(cancel);
         let mut scratch = self.scratch(bridge::domain_scratch(crew.lanes()))?;
         let scratch = scratch.as_mut_slice();
         crew.outcome(bridge::ntt(&crew, limbs_mut(values), inverse, coset, pass_levels, scratch))
@@ -42,7 +42,7 @@ impl CpuBackend {
         refill: impl FnOnce(&mut [Scalar]) -> Result<()>,
         cancel: &Cancel,
     ) -> Result<()> {
-        let crew = self.crew(cancel)?;
+        let crew = self.crew(cancel);
         let mut scratch = self.scratch(bridge::domain_scratch(crew.lanes()))?;
         let scratch = scratch.as_mut_slice();
         crew.outcome(bridge::quotient_multiply(&crew, limbs_mut(a), limbs_mut(b), scratch))?;

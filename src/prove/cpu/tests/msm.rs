@@ -101,8 +101,8 @@ fn too_few_points_are_refused() {
 fn a_failure_inside_a_loop_is_an_error() {
     for threads in [1, 2] {
         let backend = backend(threads);
-        let crew = backend.crew(&Cancel::new()).unwrap();
-        let mut scratch = backend.scratch(G1Affine::scratch(2, threads)).unwrap();
+        let crew = backend.crew(&Cancel::new());
+        let mut scratch = backend.scratch(G1Affine::scratch(backend.kernels, 2, threads)).unwrap();
         let mut multiply = |crew: &Crew, indices: &[u32]| {
             let terms = Terms {
                 points: &[G1Affine::generator()],
@@ -115,7 +115,7 @@ fn a_failure_inside_a_loop_is_an_error() {
         let error = multiply(&crew, &[0, 1]).unwrap_err();
         assert_eq!(error.code(), crate::Code::Backend);
         assert!(error.message().contains("no such point"), "{error}");
-        let crew = backend.crew(&Cancel::new()).unwrap();
+        let crew = backend.crew(&Cancel::new());
         assert_eq!(multiply(&crew, &[0, 0]).unwrap(), G1Projective::generator().double());
     }
 }

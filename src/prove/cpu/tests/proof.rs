@@ -52,7 +52,7 @@ fn check(circuit: RandomCircuit, threads: usize) {
     let mut expected = Vec::new();
     create_proof(circuit, &params, blinding.r, blinding.s).unwrap().write(&mut expected).unwrap();
     for kernels in Kernels::available().unwrap() {
-        let backend = CpuBackend::with_kernels(backend.pool.clone(), kernels);
+        let backend = CpuBackend::with_kernels(backend.pool.clone(), kernels).unwrap();
         let started = backend.start(&data, &witness, &cancel).unwrap();
         let proof = backend.finish(&data, &witness, started, blinding, &cancel).unwrap();
         assert_eq!(proof.to_bytes().as_slice(), expected, "{kernels:?}");
