@@ -1,0 +1,14 @@
+// The kernel sets under test.
+#pragma once
+
+#include <vector>
+
+#include "kernels/table.h"
+
+namespace forebay::testing {
+
+// Those that this processor runs. FOREBAY_TEST_KERNELS names the only one that is wanted, or is `fastest`;
+// one that this processor lacks is a failure.
+const std::vector<const Kernels*>& kernel_sets();
+
+}  // namespace forebay::testing
