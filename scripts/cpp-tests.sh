@@ -79,20 +79,21 @@ case $mode in
     asan)
         build "$out" CXX=g++ CC=gcc IFMA_FLAGS="$ifma_flags" \
             FLAGS="-fsanitize=address -fno-sanitize-recover=all -fno-omit-frame-pointer"
-        ASAN_OPTIONS=detect_stack_use_after_return=1 "$out/unit-tests" "$@"
+        FOREBAY_TEST_QUICK=1 ASAN_OPTIONS=detect_stack_use_after_return=1 "$out/unit-tests" "$@"
         ;;
     ubsan)
         build "$out" CXX=g++ CC=gcc IFMA_FLAGS="$ifma_flags" \
             FLAGS="-fsanitize=undefined,float-cast-overflow -fno-sanitize-recover=all"
-        UBSAN_OPTIONS=print_stacktrace=1 "$out/unit-tests" "$@"
+        FOREBAY_TEST_QUICK=1 UBSAN_OPTIONS=print_stacktrace=1 "$out/unit-tests" "$@"
         ;;
     aarch64)
         need aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user
         build "$out" CXX=aarch64-linux-gnu-g++ CC=aarch64-linux-gnu-gcc LINK=-static
-        qemu-aarch64 "$out/unit-tests" "$@"
+        FOREBAY_TEST_QUICK=1 qemu-aarch64 "$out/unit-tests" "$@"
         ;;
     emulated-cpu)
         build_native "${out%/*}/native"
+        (($#)) || set -- "--test-case=kernel*" --no-colors
         scripts/emulated-cpu.sh "${out%/*}/native/unit-tests" "$@"
         ;;
     *)

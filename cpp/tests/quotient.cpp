@@ -53,7 +53,7 @@ TEST_CASE("quotient: divides without a remainder") {
             multiply_polynomials(domain, h.data(), free.data());
             free = evaluations.c;
             divide(domain, h.data(), free.data(), *workers);
-            CAPTURE(workers->kernels().name);
+            CAPTURE(std::string(workers->kernels().name));
             CAPTURE(log);
             CHECK(same(h.back(), Fr{}));
             for (Fr& plain : h) {

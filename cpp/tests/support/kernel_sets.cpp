@@ -46,4 +46,6 @@ const std::vector<const Kernels*>& kernel_sets() {
     return sets;
 }
 
+bool quick() { return std::getenv("FOREBAY_TEST_QUICK") != nullptr; }
+
 }  // namespace forebay::testing

@@ -11,4 +11,7 @@ namespace forebay::testing {
 // one that this processor lacks is a failure.
 const std::vector<const Kernels*>& kernel_sets();
 
+// Whether FOREBAY_TEST_QUICK is set: a slow processor leaves out the largest cases.
+bool quick();
+
 }  // namespace forebay::testing
