@@ -1,11 +1,19 @@
 //! `forebay-bench NAME`: measures forebay beside its peers in one run and prints a table. Every figure in
 //! the documents comes from here.
 
+mod contest;
+mod curve;
+mod field;
+mod inputs;
 mod memory;
+mod msm;
+mod ntt;
+mod peers;
 mod process;
 mod prove;
 mod report;
 mod setup;
+mod sizes;
 mod srs;
 mod timeline;
 mod world;
@@ -48,11 +56,19 @@ struct Arguments {
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
     #[command(flatten)]
+    sizes: sizes::Sizes,
+    #[command(flatten)]
     timeline: timeline::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Bench {
+    /// Products in Fp, Fp2 and Fr against blst, arkworks and gnark-crypto.
+    Field,
+    /// Multi-scalar multiplications against blst, arkworks, bellperson's and gnark-crypto.
+    Msm,
+    /// Transforms over Fr against arkworks, bellperson's and gnark-crypto.
+    Ntt,
     /// Resident bytes: a queued partition, the matrices, the prover's working set.
     Memory,
     /// Development setup against bellperson's generator.
@@ -68,8 +84,8 @@ enum Bench {
 impl Bench {
     fn default_kind(self) -> ProofKind {
         match self {
-            Bench::Memory | Bench::Srs | Bench::Timeline => ProofKind::PorepC2,
             Bench::Setup | Bench::Prove => ProofKind::WinningPost,
+            _ => ProofKind::PorepC2,
         }
     }
 }
@@ -85,7 +101,11 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     std::env::set_var("RAYON_NUM_THREADS", threads.to_string());
     std::env::set_var("EC_GPU_NUM_THREADS", threads.to_string());
     let world = World::open(arguments.cache.clone(), threads, kernels)?;
+    let sizes = arguments.sizes.clone().judged(arguments.check);
     match arguments.name {
+        Bench::Field => field::run(&world, sizes.alone),
+        Bench::Msm => msm::run(&world, &sizes),
+        Bench::Ntt => ntt::run(&world, &sizes),
         Bench::Memory => memory::run(&world, kind),
         Bench::Setup => setup::run(&world, kind),
         Bench::Srs => srs::run(&world, kind),

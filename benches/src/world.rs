@@ -15,6 +15,7 @@ use forebay::srs::{Store, StoreConfig, Work};
 use forebay::wire::SubmitProofRequest;
 use forebay_sector::{Kind, Message, Recipe, Request, Sector, SECTOR_SIZE};
 
+use crate::report::Goal;
 use crate::Failure;
 
 /// Seed of the demonstration's sector.
@@ -90,6 +91,26 @@ impl World {
             })?;
         }
         Ok(path)
+    }
+
+    /// A core with the same kernels on one thread.
+    pub fn single(&self) -> Result<CpuBackend, Failure> {
+        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build()?);
+        Ok(CpuBackend::with_kernels(pool, self.kernels))
+    }
+
+    /// Threads of the pool.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// A goal of the AVX-512 IFMA kernels on one thread.
+    pub fn on_ifma(&self, goal: Goal) -> Result<Goal, Failure> {
+        Ok(match (self.kernels.name()?, self.threads()) {
+            ("ifma", 1) => goal,
+            ("ifma", _) => Goal::Unjudged("one thread's"),
+            _ => Goal::Unjudged("needs IFMA"),
+        })
     }
 
     /// Runs work on parameters in the pool.

@@ -27,6 +27,8 @@ rust::Str kernel_name(bool portable);
 void add_pairs_g1(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
 void add_pairs_g2(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
 void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles);
+// `product` is a Product; see ProductBatch.
+void repeat_product(bool portable, uint32_t product, LimbsMut values, Limbs factors, size_t rounds);
 
 size_t msm_scratch_g1(size_t scalars, size_t threads);
 size_t msm_scratch_g2(size_t scalars, size_t threads);

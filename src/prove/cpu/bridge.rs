@@ -53,6 +53,14 @@ mod ffi {
             twiddles: &[u64],
         ) -> Result<()>;
 
+        fn repeat_product(
+            portable: bool,
+            product: u32,
+            values: &mut [u64],
+            factors: &[u64],
+            rounds: usize,
+        ) -> Result<()>;
+
         fn msm_scratch_g1(scalars: usize, threads: usize) -> usize;
         fn msm_scratch_g2(scalars: usize, threads: usize) -> usize;
         fn msm_g1(

@@ -7,6 +7,7 @@ mod bridge;
 mod crew;
 mod limbs;
 mod multiply;
+mod products;
 mod queries;
 mod transform;
 
@@ -14,3 +15,4 @@ mod transform;
 mod tests;
 
 pub use backend::{CpuBackend, Kernels};
+pub use products::Product;
