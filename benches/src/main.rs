@@ -1,6 +1,7 @@
 //! `forebay-bench NAME`: measures forebay beside its peers in one run and prints a table. Every figure in
 //! the documents comes from here.
 
+mod concrete;
 mod contest;
 mod curve;
 mod field;
@@ -12,9 +13,11 @@ mod peers;
 mod process;
 mod prove;
 mod report;
+mod scale;
 mod setup;
 mod sizes;
 mod srs;
+mod synthesis;
 mod timeline;
 mod world;
 
@@ -52,11 +55,16 @@ struct Arguments {
     /// Use the kernels that run on every processor, not the fastest ones.
     #[arg(long)]
     portable: bool,
+    /// prove: also gnark, on a synthetic circuit of the same size.
+    #[arg(long)]
+    gnark: bool,
     /// Folder for sectors, development parameters and matrices [default: that of `forebay demo`]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
     #[command(flatten)]
     sizes: sizes::Sizes,
+    #[command(flatten)]
+    scale: scale::Options,
     #[command(flatten)]
     timeline: timeline::Options,
 }
@@ -77,6 +85,10 @@ enum Bench {
     Srs,
     /// One proof against bellperson's CPU prover: same circuit, same randomness, same bytes.
     Prove,
+    /// The compact witness of PoRep against bellperson's synthesis; evaluation of A and B.
+    Synthesis,
+    /// Core-seconds and bytes of growing synthetic circuits, projected to 2^27.
+    Scale,
     /// Memory over time while several requests run under a limit; draws a picture.
     Timeline,
 }
@@ -93,6 +105,8 @@ impl Bench {
 fn run(arguments: &Arguments) -> Result<Report, Failure> {
     let threads = match arguments.threads {
         Some(threads) => threads,
+        // Its goals are those of one thread.
+        None if matches!(arguments.name, Bench::Synthesis) => 1,
         None => std::thread::available_parallelism()?.get(),
     };
     let kind = arguments.kind.unwrap_or(arguments.name.default_kind());
@@ -109,7 +123,9 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         Bench::Memory => memory::run(&world, kind),
         Bench::Setup => setup::run(&world, kind),
         Bench::Srs => srs::run(&world, kind),
-        Bench::Prove => prove::run(&world, kind),
+        Bench::Prove => prove::run(&world, kind, arguments.gnark),
+        Bench::Synthesis => synthesis::run(&world),
+        Bench::Scale => scale::run(&world, &arguments.scale),
         Bench::Timeline => timeline::run(&world, kind, threads, &arguments.timeline),
     }
 }

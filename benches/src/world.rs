@@ -139,7 +139,8 @@ impl World {
         Ok((0..count).map(|i| named(i).encode_to_vec()).collect())
     }
 
-    fn request(&self, kind: ProofKind) -> Result<Request, Failure> {
+    /// The request of a kind, of the real sector.
+    pub fn request(&self, kind: ProofKind) -> Result<Request, Failure> {
         let sector = Sector::load_or_make(&self.cache.join("sectors"), Recipe::new(SEED))?;
         let of_sector = match kind {
             ProofKind::PorepC2 => Kind::PorepC2,

@@ -23,7 +23,7 @@ const LARGEST: [u64; 6] = [
 type Kernel = fn(bool, &[u64], &[u32], &mut [u64], &mut [u8]) -> std::result::Result<(), cxx::Exception>;
 
 /// A coordinate, in whatever form: the ends of the range, sparse limbs, random ones.
-fn coordinate() -> impl Strategy<Value = [u64; 6]> {
+pub(super) fn coordinate() -> impl Strategy<Value = [u64; 6]> {
     let random = (any::<[u64; 5]>(), 0..LARGEST[5]).prop_map(|([a, b, c, d, e], top)| [a, b, c, d, e, top]);
     let sparse = (prop::collection::vec(prop_oneof![Just(0), Just(u64::MAX)], 5), 0..LARGEST[5])
         .prop_map(|(low, top)| [low[0], low[1], low[2], low[3], low[4], top]);
@@ -81,28 +81,6 @@ proptest! {
             let limbs = limbs(&twiddles);
             bridge::butterflies(portable, inverse, levels, limbs_mut(&mut tile), limbs).unwrap();
             tile
-        };
-        prop_assert_eq!(run(true), run(false));
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
-
-    #[test]
-    fn products_agree(
-        which in 0_u32..5,
-        coordinates in prop::collection::vec(coordinate(), 4 * 16),
-        scalars in prop::collection::vec(scalar(), 2 * 24),
-        rounds in 0_usize..40,
-    ) {
-        const MULTIPLY_FR: u32 = 2;
-        let all = if which == MULTIPLY_FR { limbs(&scalars).to_vec() } else { coordinates.concat() };
-        let (values, factors) = all.split_at(all.len() / 2);
-        let run = |portable| {
-            let mut values = values.to_vec();
-            bridge::repeat_product(portable, which, &mut values, factors, rounds).unwrap();
-            values
         };
         prop_assert_eq!(run(true), run(false));
     }
