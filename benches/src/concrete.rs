@@ -32,7 +32,10 @@ pub fn porep(request: &Request) -> Result<PorepCircuit, Failure> {
     };
     let first = partitions.first().ok_or("the request has no partition")?;
     let convert = |bytes: &[u8; 32]| filecoin_proofs::as_safe_commitment(bytes, "commitment");
-    let tau = Tau { comm_d: convert(&c1.comm_d)?, comm_r: filecoin_proofs::as_safe_commitment(&c1.comm_r, "comm_r")? };
+    let tau = Tau {
+        comm_d: convert(&c1.comm_d)?,
+        comm_r: filecoin_proofs::as_safe_commitment(&c1.comm_r, "comm_r")?,
+    };
     let public = PublicInputs { replica_id: c1.replica_id, seed: Some(c1.seed), tau: Some(tau), k: None };
     let params = public_params::<SectorShape2KiB>(&c1.registered_proof.as_v1_config())?;
     Ok(<Compound as CompoundProof<Scheme, _>>::circuit(&public, (), first, &params, Some(0))?)

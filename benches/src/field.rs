@@ -27,7 +27,9 @@ pub fn run(world: &World, alone: bool) -> Result<Report, Failure> {
     for product in Product::ALL {
         measure(world, product, &peers, &mut report)?;
     }
-    report.note("ours holds operands in the kernels' own form, as it does inside a sum of points or a butterfly");
+    report.note(
+        "ours holds operands in the kernels' own form, as it does inside a sum of points or a butterfly",
+    );
     Ok(report)
 }
 

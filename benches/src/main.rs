@@ -55,6 +55,9 @@ struct Arguments {
     /// Use the kernels that run on every processor, not the fastest ones.
     #[arg(long)]
     portable: bool,
+    /// Count processor time, not the time that passes: for --threads 1 on a machine that is not quiet.
+    #[arg(long)]
+    cpu: bool,
     /// prove: also gnark, on a synthetic circuit of the same size.
     #[arg(long)]
     gnark: bool,
@@ -111,6 +114,12 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
     };
     let kind = arguments.kind.unwrap_or(arguments.name.default_kind());
     let kernels = if arguments.portable { Kernels::Portable } else { Kernels::Fastest };
+    if arguments.cpu && threads != 1 {
+        return Err("--cpu counts the time of all threads together: it needs --threads 1".into());
+    }
+    if arguments.cpu {
+        process::count_processor_time();
+    }
     // Before any other thread exists: the peers read these once.
     std::env::set_var("RAYON_NUM_THREADS", threads.to_string());
     std::env::set_var("EC_GPU_NUM_THREADS", threads.to_string());

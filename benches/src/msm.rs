@@ -163,8 +163,14 @@ fn add_gnark<'a, G: Group>(
     let points = peers.file(G::NAME, || case.points.iter().flat_map(|point| point.limbs()))?;
     let scalars = peers.file(&case.name, || case.scalars.iter().flat_map(inputs::scalar_limbs))?;
     contest.add(GNARK_CRYPTO, move || {
-        let request =
-            Request { op: "msm", threads, group: G::NAME, points: &points, scalars: &scalars, ..Request::default() };
+        let request = Request {
+            op: "msm",
+            threads,
+            group: G::NAME,
+            points: &points,
+            scalars: &scalars,
+            ..Request::default()
+        };
         let answer = gnark.borrow_mut().ask(&request)?;
         Ok((answer.seconds, answer.limbs))
     });

@@ -1,7 +1,6 @@
 //! The compact witness against bellperson's synthesis of the same circuit, and the evaluation of A and B.
 
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use bellpepper_core::{Circuit, SynthesisError};
 use bellperson::groth16::{create_proof, ParameterSource, VerifyingKey};
@@ -13,7 +12,7 @@ use forebay::kind::ProofKind;
 
 use crate::concrete;
 use crate::contest::Contest;
-use crate::process::timed;
+use crate::process::{timed, Time};
 use crate::report::{Goal, Report};
 use crate::world::World;
 use crate::Failure;
@@ -37,7 +36,12 @@ pub fn run(world: &World) -> Result<Report, Failure> {
     let standings = contest.run()?;
     for (peer, seconds) in standings.peers() {
         let goal = if threads == 1 { Goal::RatioAtLeast(2.5) } else { Goal::Unjudged("one thread's") };
-        report.faster(&format!("synthesis, {id}, {threads} threads"), standings.ours(), (peer, seconds), goal);
+        report.faster(
+            &format!("synthesis, {id}, {threads} threads"),
+            standings.ours(),
+            (peer, seconds),
+            goal,
+        );
     }
 
     let witness = task.synthesize(0, wide, &cancel)?;
@@ -65,7 +69,7 @@ pub fn run(world: &World) -> Result<Report, Failure> {
 
 /// Seconds until bellperson has synthesised the circuit, and its public inputs.
 fn synthesis_of_bellperson<C: Circuit<Scalar> + Send>(circuit: C) -> Result<(f64, usize), Failure> {
-    let stopwatch = Stopwatch { started: Instant::now(), stopped: Mutex::new(None) };
+    let stopwatch = Stopwatch { time: Time::start(), stopped: Mutex::new(None) };
     let ended = create_proof::<Bls12, _, _>(circuit, &stopwatch, Scalar::ZERO, Scalar::ZERO);
     let stopped = stopwatch.stopped.into_inner().map_err(|_| "a thread of bellperson's panicked")?;
     match (ended, stopped) {
@@ -77,7 +81,7 @@ fn synthesis_of_bellperson<C: Circuit<Scalar> + Send>(circuit: C) -> Result<(f64
 
 /// Parameters that stop bellperson's prover after synthesis, and the time.
 struct Stopwatch {
-    started: Instant,
+    time: Time,
     stopped: Mutex<Option<(f64, usize)>>,
 }
 
@@ -88,7 +92,7 @@ impl ParameterSource<Bls12> for &Stopwatch {
     type G2Builder = Points<G2Affine>;
 
     fn get_vk(&self, inputs: usize) -> Result<&VerifyingKey<Bls12>, SynthesisError> {
-        let seconds = self.started.elapsed().as_secs_f64();
+        let seconds = self.time.seconds();
         if let Ok(mut stopped) = self.stopped.lock() {
             *stopped = Some((seconds, inputs));
         }

@@ -30,14 +30,13 @@ func repeat[T any](r request, of func([]uint64) []T, limbs func(*T) []uint64, pr
 	if len(values) != len(factors) {
 		return answer{}, fmt.Errorf("%d values and %d factors", len(values), len(factors))
 	}
-	seconds := timed(func() {
+	a := timed(func() {
 		for round := 0; round < r.Rounds; round++ {
 			for i := range values {
 				product(&values[i], &values[i], &factors[i])
 			}
 		}
 	})
-	a := answer{Seconds: seconds}
 	for i := range values {
 		a.Limbs = append(a.Limbs, limbs(&values[i])...)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/consensys/gnark-crypto/utils/cpu"
@@ -31,6 +32,7 @@ type request struct {
 
 type answer struct {
 	Seconds     float64  `json:"seconds"`
+	Cores       float64  `json:"cores"`
 	Constraints int      `json:"constraints,omitempty"`
 	Limbs       []uint64 `json:"limbs,omitempty"`
 	Text        string   `json:"text,omitempty"`
@@ -60,11 +62,19 @@ func about() string {
 	return fmt.Sprintf("ADX %t, AVX-512 %t, AVX-512 IFMA %t", cpu.SupportADX, cpu.SupportAVX512, cpu.SupportAVX512IFMA)
 }
 
-// timed returns the seconds that f takes.
-func timed(f func()) float64 {
-	start := time.Now()
+// timed returns an answer with the seconds that f takes, and those that all threads of this process run meanwhile.
+func timed(f func()) answer {
+	before, start := cores(), time.Now()
 	f()
-	return time.Since(start).Seconds()
+	return answer{Seconds: time.Since(start).Seconds(), Cores: cores() - before}
+}
+
+func cores() float64 {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds()
 }
 
 func main() {

@@ -96,6 +96,7 @@ func prove(r request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	seconds := timed(func() { _, err = groth16.Prove(ccs, pk, witness) })
-	return answer{Seconds: seconds, Constraints: ccs.GetNbConstraints()}, err
+	a := timed(func() { _, err = groth16.Prove(ccs, pk, witness) })
+	a.Constraints = ccs.GetNbConstraints()
+	return a, err
 }

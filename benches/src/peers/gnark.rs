@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
+use crate::process::counts_processor_time;
 use crate::Failure;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/gnark");
@@ -45,8 +46,9 @@ pub struct Request<'a> {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub struct Answer {
-    /// Seconds of the work alone.
+    /// Seconds of the work alone: processor time where that is counted.
     pub seconds: f64,
+    cores: f64,
     /// Constraints of a circuit that was proved.
     pub constraints: u64,
     /// The result, where it is small.
@@ -68,7 +70,8 @@ impl Gnark {
     pub fn start(folder: &Path) -> Result<Option<Gnark>, Failure> {
         let Some(go) = go() else { return Ok(None) };
         let program = folder.join("gnark-peer");
-        let built = Command::new(&go).args(["build", "-o"]).arg(&program).arg(".").current_dir(SOURCE).output()?;
+        let built =
+            Command::new(&go).args(["build", "-o"]).arg(&program).arg(".").current_dir(SOURCE).output()?;
         if !built.status.success() {
             return Err(format!("building {SOURCE}: {}", String::from_utf8_lossy(&built.stderr)).into());
         }
@@ -85,8 +88,11 @@ impl Gnark {
         requests.write_all(b"\n")?;
         let mut line = String::new();
         self.answers.read_line(&mut line)?;
-        let answer: Answer = serde_json::from_str(&line)
-            .map_err(|_| format!("gnark ended while it was at {}", request.op))?;
+        let mut answer: Answer =
+            serde_json::from_str(&line).map_err(|_| format!("gnark ended while it was at {}", request.op))?;
+        if counts_processor_time() {
+            answer.seconds = answer.cores;
+        }
         match answer.error.is_empty() {
             true => Ok(answer),
             false => Err(format!("gnark, {}: {}", request.op, answer.error).into()),

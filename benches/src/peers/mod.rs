@@ -62,7 +62,11 @@ impl Peers {
     }
 
     /// The name of a file of limbs, written on first use.
-    pub fn file<I: Iterator<Item = u64>>(&self, name: &str, limbs: impl FnOnce() -> I) -> Result<String, Failure> {
+    pub fn file<I: Iterator<Item = u64>>(
+        &self,
+        name: &str,
+        limbs: impl FnOnce() -> I,
+    ) -> Result<String, Failure> {
         let path = self.path(name);
         if !path.exists() {
             gnark::write_limbs(&path, limbs())?;

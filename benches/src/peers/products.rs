@@ -44,7 +44,9 @@ pub fn blst(product: Product, values: &[u64], factors: &[u64], rounds: usize) ->
             let (mut own, factors) = (of_fp(values), of_fp(factors));
             let seconds = match product {
                 // SAFETY: one element out, one or two in; blst allows them to be the same.
-                Product::SquareFp => repeat(&mut own, &factors, rounds, |v, _| unsafe { blst::blst_fp_sqr(v, v) }),
+                Product::SquareFp => {
+                    repeat(&mut own, &factors, rounds, |v, _| unsafe { blst::blst_fp_sqr(v, v) })
+                }
                 // SAFETY: as above.
                 _ => repeat(&mut own, &factors, rounds, |v, f| unsafe { blst::blst_fp_mul(v, v, f) }),
             };
@@ -54,7 +56,9 @@ pub fn blst(product: Product, values: &[u64], factors: &[u64], rounds: usize) ->
             let (mut own, factors) = (of_fp2(values), of_fp2(factors));
             let seconds = match product {
                 // SAFETY: as above.
-                Product::SquareFp2 => repeat(&mut own, &factors, rounds, |v, _| unsafe { blst::blst_fp2_sqr(v, v) }),
+                Product::SquareFp2 => {
+                    repeat(&mut own, &factors, rounds, |v, _| unsafe { blst::blst_fp2_sqr(v, v) })
+                }
                 // SAFETY: as above.
                 _ => repeat(&mut own, &factors, rounds, |v, f| unsafe { blst::blst_fp2_mul(v, v, f) }),
             };
@@ -75,11 +79,11 @@ pub fn arkworks(product: Product, values: &[u64], factors: &[u64], rounds: usize
     use ark_ff::Field;
     let fq = |limbs: &[u64]| Fq::new_unchecked(BigInt(fp(limbs).l));
     let of_fq = |limbs: &[u64]| limbs.chunks_exact(6).map(fq).collect::<Vec<_>>();
-    let of_fq2 =
-        |limbs: &[u64]| limbs.chunks_exact(12).map(|l| Fq2::new(fq(&l[..6]), fq(&l[6..]))).collect::<Vec<_>>();
-    let of_fr = |limbs: &[u64]| {
-        limbs.chunks_exact(4).map(|l| Fr::new_unchecked(BigInt(fr(l).l))).collect::<Vec<_>>()
+    let of_fq2 = |limbs: &[u64]| {
+        limbs.chunks_exact(12).map(|l| Fq2::new(fq(&l[..6]), fq(&l[6..]))).collect::<Vec<_>>()
     };
+    let of_fr =
+        |limbs: &[u64]| limbs.chunks_exact(4).map(|l| Fr::new_unchecked(BigInt(fr(l).l))).collect::<Vec<_>>();
     match product {
         Product::MultiplyFp | Product::SquareFp => {
             let (mut own, factors) = (of_fq(values), of_fq(factors));

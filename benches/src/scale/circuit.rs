@@ -12,7 +12,7 @@ const PACKED: usize = 32;
 const REACH: usize = 64;
 
 /// As many constraints as private variables, and one for the public input. Half of the bits are free, half are the
-/// exclusive or of two others; each wide variable is the one before times itself and packed bits.
+/// exclusive or of two others; each wide variable is the one before times itself, packed bits and 2.
 #[derive(Clone, Copy)]
 pub struct WitnessLike {
     constraints: usize,
@@ -51,10 +51,15 @@ struct Builder {
 
 impl Circuit<Scalar> for WitnessLike {
     fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Result<(), SynthesisError> {
-        let first = Scalar::from(3);
         let one = CS::one();
-        let mut builder =
-            Builder { bits: 0, variables: [one; REACH], count: 0, random: 0x9e37_79b9_7f4a_7c15, wide: (one, first) };
+        let mut builder = Builder {
+            // Of ONE, which stands for bits before the first.
+            bits: u64::MAX,
+            variables: [one; REACH],
+            count: 0,
+            random: 0x9e37_79b9_7f4a_7c15,
+            wide: (one, Scalar::ONE),
+        };
         for at in 0..self.aux() {
             match at % GROUP {
                 0 => builder.wide(cs)?,
@@ -83,7 +88,11 @@ impl Builder {
         (self.variables[at], self.bits >> at & 1 == 1)
     }
 
-    fn add<CS: ConstraintSystem<Scalar>>(&mut self, cs: &mut CS, bit: bool) -> Result<Variable, SynthesisError> {
+    fn add<CS: ConstraintSystem<Scalar>>(
+        &mut self,
+        cs: &mut CS,
+        bit: bool,
+    ) -> Result<Variable, SynthesisError> {
         let variable = cs.alloc(|| "bit", || Ok(if bit { Scalar::ONE } else { Scalar::ZERO }))?;
         let at = self.count % REACH;
         self.variables[at] = variable;
@@ -108,8 +117,10 @@ impl Builder {
 
     fn wide<CS: ConstraintSystem<Scalar>>(&mut self, cs: &mut CS) -> Result<(), SynthesisError> {
         let (before, value) = self.wide;
-        let packed: Vec<(Variable, bool)> = (0..PACKED.min(self.count)).map(|back| self.newest(back)).collect();
-        let mut sum = value;
+        let packed: Vec<(Variable, bool)> =
+            (0..PACKED.min(self.count)).map(|back| self.newest(back)).collect();
+        // So that it leaves 1, where it starts.
+        let mut sum = value + Scalar::ONE.double();
         let mut coefficient = Scalar::ONE;
         for (_, bit) in &packed {
             if *bit {
@@ -125,7 +136,7 @@ impl Builder {
                 lc = lc + (coefficient, *variable);
                 coefficient = coefficient.double();
             }
-            lc + before
+            lc + before + CS::one() + CS::one()
         };
         cs.enforce(|| "product", |lc| lc + before, with_bits, |lc| lc + wide);
         self.wide = (wide, product);

@@ -13,7 +13,7 @@ use forebay::circuit::{first_violation, Expected, Matrices, Witness};
 use forebay::kind::ProofKind;
 use forebay::prove::{Backend, Blinding, CircuitData};
 
-use crate::process::{anonymous, core_seconds, PeakSampler};
+use crate::process::{anonymous, on_cores, PeakSampler};
 use crate::report::{Goal, Report};
 use crate::world::World;
 use crate::Failure;
@@ -90,32 +90,36 @@ fn measure(world: &World, log: u32, repeated: &Repeated, folder: &Path) -> Resul
     let native = srs.path().to_owned();
     let circuit = CircuitData { id, matrices, srs: Arc::new(srs) };
     world.pool.install(|| circuit.srs.prefault(&Cancel::new()))?;
-    let mut cost = Cost { log, constraints: mix.constraints() as f64, core_seconds: f64::INFINITY, peak: 0.0 };
+    let mut cost =
+        Cost { log, constraints: mix.constraints() as f64, core_seconds: f64::INFINITY, peak: 0.0 };
     let mut spent = 0.0;
     while spent < LEAST_SECONDS {
-        let (seconds, peak) = prove(world, &circuit, mix)?;
+        let (done, seconds) = on_cores(|| prove(world, &circuit, mix));
+        done?;
         spent += seconds;
         cost.core_seconds = cost.core_seconds.min(seconds);
-        cost.peak = cost.peak.max(peak);
     }
+    // Apart, as sampling takes time itself.
+    let before = anonymous();
+    let sampler = PeakSampler::start();
+    let done = prove(world, &circuit, mix);
+    cost.peak = sampler.finish().saturating_sub(before) as f64;
+    done?;
     drop(circuit);
     std::fs::remove_file(native)?;
     Ok(cost)
 }
 
-/// Core-seconds and peak bytes of one proof, witness included.
-fn prove(world: &World, circuit: &CircuitData, mix: WitnessLike) -> Result<(f64, f64), Failure> {
+/// One proof, from its witness on.
+fn prove(world: &World, circuit: &CircuitData, mix: WitnessLike) -> Result<(), Failure> {
     let cancel = Cancel::new();
-    let (before, started) = (anonymous(), core_seconds());
-    let sampler = PeakSampler::start();
     let expected = Expected { aux: mix.aux(), wide: mix.wide() };
     let witness = Witness::generate(mix, expected, &cancel)?;
     world.pool.install(|| {
         let started = world.core.start(circuit, &witness, &cancel)?;
         world.core.finish(circuit, &witness, started, Blinding::random(), &cancel)
     })?;
-    let peak = sampler.finish().saturating_sub(before) as f64;
-    Ok((core_seconds() - started, peak))
+    Ok(())
 }
 
 fn show(cost: &Cost, before: Option<&Cost>, report: &mut Report) {
