@@ -93,7 +93,7 @@ where
     if !peers.alone {
         add_peers(&mut contest, world, case, peers)?;
     }
-    let standings = contest.run()?;
+    let standings = contest.run(if peers.alone { 3 } else { 1 })?;
     let name = format!("{}, {} threads, {}", case.name, world.threads(), world.kernels.name()?);
     for (peer, seconds) in standings.peers() {
         let goal = match (peer, case.judged) {

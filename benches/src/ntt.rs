@@ -52,7 +52,7 @@ fn measure(world: &World, log: u32, peers: &Peers, report: &mut Report) -> Resul
     if !peers.alone {
         add_peers(&mut contest, world, &values, log, peers)?;
     }
-    let standings = contest.run()?;
+    let standings = contest.run(if peers.alone { 3 } else { 1 })?;
     let name = format!("NTT 2^{log}, {} threads, {}", world.threads(), world.kernels.name()?);
     if standings.peers().next().is_none() {
         report.value(&name, standings.ours(), "s", Goal::None);

@@ -33,7 +33,7 @@ pub fn run(world: &World) -> Result<Report, Failure> {
         Ok((seconds, witness?.inputs().len()))
     });
     contest.add("bellperson 0.27", || synthesis_of_bellperson(concrete::porep(&request)?));
-    let standings = contest.run()?;
+    let standings = contest.run(3)?;
     for (peer, seconds) in standings.peers() {
         let goal = if threads == 1 { Goal::RatioAtLeast(2.5) } else { Goal::Unjudged("one thread's") };
         report.faster(

@@ -1,6 +1,7 @@
 //! Products over and over by blst and arkworks. Elements are limbs in Montgomery form.
 
-use ark_ff::BigInt;
+use ark_bls12_381::{Fq, Fq2, Fr};
+use ark_ff::{BigInt, Field};
 use blst::{blst_fp, blst_fp2, blst_fr};
 use forebay::prove::cpu::Product;
 
@@ -34,81 +35,73 @@ fn repeat<T>(values: &mut [T], factors: &[T], rounds: usize, product: impl Fn(&m
     seconds
 }
 
+macro_rules! in_place {
+    ($name:ident, $element:ty, |$value:ident, $factor:ident| $call:expr) => {
+        fn $name($value: &mut $element, $factor: &$element) {
+            // SAFETY: one element out, one or two in; blst allows them to be the same.
+            unsafe { $call }
+        }
+    };
+}
+
+in_place!(multiply_fp, blst_fp, |v, f| blst::blst_fp_mul(v, v, f));
+in_place!(square_fp, blst_fp, |v, _f| blst::blst_fp_sqr(v, v));
+in_place!(multiply_fp2, blst_fp2, |v, f| blst::blst_fp2_mul(v, v, f));
+in_place!(square_fp2, blst_fp2, |v, _f| blst::blst_fp2_sqr(v, v));
+in_place!(multiply_fr, blst_fr, |v, f| blst::blst_fr_mul(v, v, f));
+
+/// Values and factors as elements.
+struct Batch<'a> {
+    values: &'a [u64],
+    factors: &'a [u64],
+    rounds: usize,
+}
+
+impl Batch<'_> {
+    /// Generic in the product, so that it is called as directly as anywhere.
+    fn repeat<T>(
+        &self,
+        limbs: usize,
+        of: impl Fn(&[u64]) -> T,
+        product: impl Fn(&mut T, &T),
+        back: impl Fn(&T) -> Vec<u64>,
+    ) -> Repeated {
+        let all = |from: &[u64]| from.chunks_exact(limbs).map(&of).collect::<Vec<_>>();
+        let mut own = all(self.values);
+        let seconds = repeat(&mut own, &all(self.factors), self.rounds, product);
+        (seconds, own.iter().flat_map(back).collect())
+    }
+}
+
 /// By blst.
 pub fn blst(product: Product, values: &[u64], factors: &[u64], rounds: usize) -> Repeated {
-    let of_fp = |limbs: &[u64]| limbs.chunks_exact(6).map(fp).collect::<Vec<_>>();
-    let of_fp2 = |limbs: &[u64]| limbs.chunks_exact(12).map(fp2).collect::<Vec<_>>();
-    let of_fr = |limbs: &[u64]| limbs.chunks_exact(4).map(fr).collect::<Vec<_>>();
+    let batch = Batch { values, factors, rounds };
+    let back_fp = |v: &blst_fp| v.l.to_vec();
+    let back_fp2 = |v: &blst_fp2| [v.fp[0].l, v.fp[1].l].concat();
     match product {
-        Product::MultiplyFp | Product::SquareFp => {
-            let (mut own, factors) = (of_fp(values), of_fp(factors));
-            let seconds = match product {
-                // SAFETY: one element out, one or two in; blst allows them to be the same.
-                Product::SquareFp => {
-                    repeat(&mut own, &factors, rounds, |v, _| unsafe { blst::blst_fp_sqr(v, v) })
-                }
-                // SAFETY: as above.
-                _ => repeat(&mut own, &factors, rounds, |v, f| unsafe { blst::blst_fp_mul(v, v, f) }),
-            };
-            (seconds, own.iter().flat_map(|v| v.l).collect())
-        }
-        Product::MultiplyFp2 | Product::SquareFp2 => {
-            let (mut own, factors) = (of_fp2(values), of_fp2(factors));
-            let seconds = match product {
-                // SAFETY: as above.
-                Product::SquareFp2 => {
-                    repeat(&mut own, &factors, rounds, |v, _| unsafe { blst::blst_fp2_sqr(v, v) })
-                }
-                // SAFETY: as above.
-                _ => repeat(&mut own, &factors, rounds, |v, f| unsafe { blst::blst_fp2_mul(v, v, f) }),
-            };
-            (seconds, own.iter().flat_map(|v| [v.fp[0].l, v.fp[1].l].concat()).collect())
-        }
-        Product::MultiplyFr => {
-            let (mut own, factors) = (of_fr(values), of_fr(factors));
-            // SAFETY: as above.
-            let seconds = repeat(&mut own, &factors, rounds, |v, f| unsafe { blst::blst_fr_mul(v, v, f) });
-            (seconds, own.iter().flat_map(|v| v.l).collect())
-        }
+        Product::MultiplyFp => batch.repeat(6, fp, multiply_fp, back_fp),
+        Product::SquareFp => batch.repeat(6, fp, square_fp, back_fp),
+        Product::MultiplyFp2 => batch.repeat(12, fp2, multiply_fp2, back_fp2),
+        Product::SquareFp2 => batch.repeat(12, fp2, square_fp2, back_fp2),
+        Product::MultiplyFr => batch.repeat(4, fr, multiply_fr, |v| v.l.to_vec()),
     }
 }
 
 /// By arkworks.
 pub fn arkworks(product: Product, values: &[u64], factors: &[u64], rounds: usize) -> Repeated {
-    use ark_bls12_381::{Fq, Fq2, Fr};
-    use ark_ff::Field;
+    let batch = Batch { values, factors, rounds };
     let fq = |limbs: &[u64]| Fq::new_unchecked(BigInt(fp(limbs).l));
-    let of_fq = |limbs: &[u64]| limbs.chunks_exact(6).map(fq).collect::<Vec<_>>();
-    let of_fq2 = |limbs: &[u64]| {
-        limbs.chunks_exact(12).map(|l| Fq2::new(fq(&l[..6]), fq(&l[6..]))).collect::<Vec<_>>()
-    };
-    let of_fr =
-        |limbs: &[u64]| limbs.chunks_exact(4).map(|l| Fr::new_unchecked(BigInt(fr(l).l))).collect::<Vec<_>>();
+    let fq2 = |limbs: &[u64]| Fq2::new(fq(&limbs[..6]), fq(&limbs[6..]));
+    let back_fq = |v: &Fq| v.0 .0.to_vec();
+    let back_fq2 = |v: &Fq2| [v.c0.0 .0, v.c1.0 .0].concat();
     match product {
-        Product::MultiplyFp | Product::SquareFp => {
-            let (mut own, factors) = (of_fq(values), of_fq(factors));
-            let seconds = match product {
-                Product::SquareFp => repeat(&mut own, &factors, rounds, |v, _| {
-                    v.square_in_place();
-                }),
-                _ => repeat(&mut own, &factors, rounds, |v, f| *v *= f),
-            };
-            (seconds, own.iter().flat_map(|v| v.0 .0).collect())
-        }
-        Product::MultiplyFp2 | Product::SquareFp2 => {
-            let (mut own, factors) = (of_fq2(values), of_fq2(factors));
-            let seconds = match product {
-                Product::SquareFp2 => repeat(&mut own, &factors, rounds, |v, _| {
-                    v.square_in_place();
-                }),
-                _ => repeat(&mut own, &factors, rounds, |v, f| *v *= f),
-            };
-            (seconds, own.iter().flat_map(|v| [v.c0.0 .0, v.c1.0 .0].concat()).collect())
-        }
+        Product::MultiplyFp => batch.repeat(6, fq, |v, f| *v *= f, back_fq),
+        Product::SquareFp => batch.repeat(6, fq, |v, _| *v = v.square(), back_fq),
+        Product::MultiplyFp2 => batch.repeat(12, fq2, |v, f| *v *= f, back_fq2),
+        Product::SquareFp2 => batch.repeat(12, fq2, |v, _| *v = v.square(), back_fq2),
         Product::MultiplyFr => {
-            let (mut own, factors) = (of_fr(values), of_fr(factors));
-            let seconds = repeat(&mut own, &factors, rounds, |v, f| *v *= f);
-            (seconds, own.iter().flat_map(|v| v.0 .0).collect())
+            let element = |limbs: &[u64]| Fr::new_unchecked(BigInt(fr(limbs).l));
+            batch.repeat(4, element, |v, f| *v *= f, |v| v.0 .0.to_vec())
         }
     }
 }

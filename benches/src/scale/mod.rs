@@ -32,7 +32,7 @@ pub struct Options {
     /// scale: the smallest domain, as a power of two
     #[arg(long, default_value_t = 18, value_parser = clap::value_parser!(u32).range(12..=24), value_name = "LOG")]
     min_log: u32,
-    /// scale: the largest domain, as a power of two (2^24 takes about 10 GB of memory and disk)
+    /// scale: the largest domain, as a power of two (2^24 takes 20 GB of disk)
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(13..=26), value_name = "LOG")]
     max_log: u32,
 }
