@@ -32,6 +32,8 @@ rust::Vec<rust::String> kernel_names();
 void add_pairs_g1(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
 void add_pairs_g2(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
 void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles);
+// `product` is a Product; see ProductBatch.
+void repeat_product(const Kernels& kernels, uint32_t product, LimbsMut values, Limbs factors, size_t rounds);
 
 size_t msm_scratch_g1(const Kernels& kernels, size_t scalars, size_t threads);
 size_t msm_scratch_g2(const Kernels& kernels, size_t scalars, size_t threads);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "curve/add_pairs.h"
+#include "kernels/products.h"
 
 namespace forebay {
 
@@ -14,6 +15,8 @@ struct Kernels {
     // to block t of level j. Forward goes from level 0 down, inverse from the last level up.
     void (*ntt_forward)(Fr* tile, unsigned levels, size_t width, const Fr* twiddles);
     void (*ntt_inverse)(Fr* tile, unsigned levels, size_t width, const Fr* twiddles);
+    // For measurements: elements are held in the kernels' own form from the first round to the last.
+    void (*repeat_product)(const ProductBatch& batch);
     // Points whose additions share an inversion: enough that its cost does not show, few enough for a share
     // of the second-level cache.
     size_t chunk_g1 = 2048;

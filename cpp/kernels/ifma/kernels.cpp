@@ -1,6 +1,7 @@
 // The only file compiled for AVX-512; see kernels/ifma.h for who may call it.
 #include "kernels/ifma.h"
 #include "kernels/ifma/add_pairs.h"
+#include "kernels/ifma/products.h"
 #include "kernels/portable.h"
 
 namespace forebay::FOREBAY_IFMA {
@@ -29,6 +30,6 @@ void ntt_inverse(Fr* tile, unsigned levels, size_t width, const Fr* twiddles) {
 
 }  // namespace
 
-const Kernels kKernels = {"ifma", add_pairs_g1, add_pairs_g2, ntt_forward, ntt_inverse};
+const Kernels kKernels = {"ifma", add_pairs_g1, add_pairs_g2, ntt_forward, ntt_inverse, repeat_product};
 
 }  // namespace forebay::FOREBAY_IFMA
