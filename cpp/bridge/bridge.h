@@ -28,6 +28,8 @@ rust::Str kernel_name(bool portable);
 // its sum goes to the result of its own number.
 void add_pairs_g1(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
 void add_pairs_g2(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
+// blst's arithmetic, which portable kernels replace by their own where the processor has ADX.
+void blst_pairs_g1(Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
 void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles);
 
 size_t msm_scratch_g1(bool portable, size_t scalars, size_t threads);

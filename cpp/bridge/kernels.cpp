@@ -34,6 +34,10 @@ void add_pairs_g2(bool portable, Limbs points, Indices pairs, LimbsMut out, Byte
     add<G2>(chosen_kernels(portable).add_pairs_g2, points, pairs, out, scratch);
 }
 
+void blst_pairs_g1(Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
+    add<G1>(portable::add_pairs<G1>, points, pairs, out, scratch);
+}
+
 void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles) {
     const auto values = view<Fr>(tile);
     const auto factors = view<const Fr>(twiddles);
