@@ -1,5 +1,8 @@
 #include "kernels/portable.h"
 
+#include "kernels/adx.h"
+#include "kernels/butterfly_rows.h"
+
 namespace forebay {
 namespace {
 
@@ -11,12 +14,7 @@ void ntt_forward(Fr* tile, unsigned levels, size_t width, const Fr* twiddles) {
             const Fr& twiddle = twiddles[blocks + block];
             Fr* low = tile + 2 * half * block;
             Fr* high = low + half;
-            for (size_t i = 0; i < half; i++) {
-                Fr product;
-                mul(product, high[i], twiddle);
-                sub(high[i], low[i], product);
-                add(low[i], low[i], product);
-            }
+            portable::forward_row(low, high, twiddle, half);
         }
     }
 }
@@ -29,14 +27,14 @@ void ntt_inverse(Fr* tile, unsigned levels, size_t width, const Fr* twiddles) {
             const Fr& twiddle = twiddles[blocks + block];
             Fr* low = tile + 2 * half * block;
             Fr* high = low + half;
-            for (size_t i = 0; i < half; i++) {
-                Fr difference;
-                sub(difference, low[i], high[i]);
-                add(low[i], low[i], high[i]);
-                mul(high[i], difference, twiddle);
-            }
+            portable::inverse_row(low, high, twiddle, half);
         }
     }
+}
+
+void add_pairs_g1(const Points<G1>& points, const Pair* pairs, size_t count, const PairScratch<G1>& scratch) {
+    if (adx::supported()) return adx::add_pairs_g1(points, pairs, count, scratch);
+    portable::add_pairs<G1>(points, pairs, count, scratch);
 }
 
 template <class Element>
@@ -74,7 +72,7 @@ void repeat_product(const ProductBatch& batch) {
 }  // namespace
 
 const Kernels kPortableKernels = {
-    "portable", portable::add_pairs<G1>, portable::add_pairs<G2>, ntt_forward, ntt_inverse, repeat_product,
+    "portable", add_pairs_g1, portable::add_pairs<G2>, ntt_forward, ntt_inverse, repeat_product,
 };
 
 }  // namespace forebay
