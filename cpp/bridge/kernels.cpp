@@ -1,4 +1,6 @@
 // Single kernels, so that those of a processor can be held against the portable ones.
+#include <algorithm>
+
 #include "bridge/slices.h"
 
 namespace forebay {
@@ -47,16 +49,19 @@ void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Li
     }
     const Scratch memory = scratch_of(scratch);
     Arena arena(memory.base, memory.size);
-    uint64_t* own_twiddles = arena.take<uint64_t>(kOwnWords * factors.count);
+    uint64_t* own_twiddles = arena.take<uint64_t>(kOwnWords * std::max(factors.count, kMostTileColumns));
     uint64_t* own_tile = arena.take<uint64_t>(kOwnWords * values.count);
     for (size_t first = 1; first < factors.count; first *= 2) {
         kernels.twiddles(own_twiddles, first, fr_from(1), factors.data + first, first);
     }
-    const Tile rows{values.data, width, width, levels};
-    if (inverse) {
-        kernels.inverse(rows, own_twiddles, nullptr, own_tile);
-    } else {
-        kernels.forward(rows, own_twiddles, own_tile);
+    const size_t columns = std::min(kernels.columns, width);
+    for (size_t column = 0; column < width; column += columns) {
+        const Tile part{values.data + column, width, columns, levels};
+        if (inverse) {
+            kernels.inverse(part, own_twiddles, nullptr, own_tile);
+        } else {
+            kernels.forward(part, own_twiddles, own_tile);
+        }
     }
 }
 

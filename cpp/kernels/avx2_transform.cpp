@@ -275,7 +275,7 @@ void combine(Fr* a, const Fr& f, const Fr* b, const Fr& g, size_t count) {
 }  // namespace
 
 const TransformKernels kTransforms = {
-    kLanes, 2 * kLaneLevels, make_twiddles, forward, inverse, multiply, combine,
+    kLanes, 0, 2 * kLaneLevels, make_twiddles, forward, inverse, multiply, combine,
 };
 
 }  // namespace avx2

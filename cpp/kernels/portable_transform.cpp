@@ -92,6 +92,6 @@ void combine(Fr* a, const Fr& f, const Fr* b, const Fr& g, size_t count) {
 
 }  // namespace
 
-const TransformKernels kTransforms = {4, 0, twiddles, forward, inverse, multiply, combine};
+const TransformKernels kTransforms = {4, 0, 0, twiddles, forward, inverse, multiply, combine};
 
 }  // namespace forebay::portable

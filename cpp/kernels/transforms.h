@@ -23,8 +23,9 @@ struct Tile {
 
 struct TransformKernels {
     size_t columns;
-    // A tile of one column has at least so many levels.
+    // The fewest levels of a tile, and of one of one column.
     unsigned least_levels;
+    unsigned least_levels_of_one;
     // Makes factor·values[i] the twiddle `at` + i. Twiddle 2^j + t is that of block t of level j: pieces that
     // start at 2^j and are no longer. kOwnWords words each.
     void (*twiddles)(uint64_t* out, size_t at, const Fr& factor, const Fr* values, size_t count);
@@ -38,7 +39,7 @@ struct TransformKernels {
     void (*combine)(Fr* a, const Fr& f, const Fr* b, const Fr& g, size_t count);
 
     bool take(size_t stride, unsigned levels) const {
-        return stride == 1 ? levels >= least_levels : stride % columns == 0;
+        return stride == 1 ? levels >= least_levels_of_one : levels >= least_levels && stride % columns == 0;
     }
 };
 

@@ -56,6 +56,8 @@ constexpr EvenMultiples even_multiples() {
 }
 
 constexpr EvenMultiples kEvenMultiples = even_multiples();
+// An own twiddle of 1.
+constexpr Numbers<FrField::kLimbs> kOne = power_of_two<FrField>(260);
 // A product with it is a multiplication by 2^4: R is 2^260 here and 2^256 in blst.
 constexpr Numbers<FrField::kLimbs> kToOwn = power_of_two<FrField>(2 * 260 - 256);
 // The same, by 2^8: what a factor of blst's form needs to make own twiddles of blst's elements.
@@ -133,6 +135,35 @@ FOREBAY_INLINE void inverse_quad(Fr8 (&rows)[4], const Fr8& outer, const Fr8 (&i
 FOREBAY_INLINE void inverse_pair(Fr8& low, Fr8& high, const Fr8& twiddle) {
     inverse_butterfly<kInverseBound>(low, high, twiddle);
     low = carried(reduced(low));
+}
+
+FOREBAY_INLINE void reduce_all(Fr8 (&rows)[4]) {
+    for (Fr8& row : rows) row = carried(reduced(row));
+}
+
+// Where the outer twiddle and the first inner one are 1, one product is left. From values below 5: sums and
+// differences below 10, then below 20, which leaves less than 4.1.
+FOREBAY_INLINE void forward_plain_quad(Fr8 (&rows)[4], const Fr8& inner) {
+    const Fr8 even = add(rows[0], rows[2]), odd = add(rows[1], rows[3]);
+    const Fr8 even_difference = raise<kInverseBound>(subtract(rows[0], rows[2]));
+    const Fr8 odd_difference = raise<kInverseBound>(subtract(rows[1], rows[3]));
+    rows[0] = add(even, odd);
+    rows[1] = raise<2 * kInverseBound>(subtract(even, odd));
+    rows[2] = even_difference;
+    rows[3] = odd_difference;
+    forward_butterfly(rows[2], rows[3], inner);
+    reduce_all(rows);
+}
+
+FOREBAY_INLINE void inverse_plain_quad(Fr8 (&rows)[4], const Fr8& inner) {
+    inverse_butterfly<kInverseBound>(rows[2], rows[3], inner);
+    const Fr8 low = add(rows[0], rows[1]), difference = raise<kInverseBound>(subtract(rows[0], rows[1]));
+    const Fr8 high = rows[2], product = rows[3];
+    rows[0] = add(low, high);
+    rows[1] = add(difference, product);
+    rows[2] = raise<2 * kInverseBound>(subtract(low, high));
+    rows[3] = raise<kForwardGrowth>(subtract(difference, product));
+    reduce_all(rows);
 }
 
 }  // namespace

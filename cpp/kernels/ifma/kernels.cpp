@@ -33,9 +33,9 @@ void inverse(const Tile& tile, const uint64_t* twiddles, const Fr* scale, uint64
     inverse_columns(tile, Twiddles(twiddles), factor, scratch);
 }
 
-// A tile of one column has eight rows of eight at least.
 const TransformKernels kTransforms = {
-    kLanes, 2 * kLaneLevels, make_twiddles, forward, inverse, multiply, combine,
+    kLanes,   kLeastRowLevels, kLaneLevels + kLeastRowLevels, make_twiddles, forward, inverse,
+    multiply, combine,
 };
 
 }  // namespace

@@ -9,10 +9,12 @@ namespace {
 // A row of eight elements, or eight twiddles, in the scratch: one vector after the other.
 constexpr size_t kRowWords = FrField::kLimbs * kLanes;
 static_assert(kRowWords == kOwnWords * kLanes, "rows fill the words that the table promises");
-// Rows ahead of the one that is read: they may lie a page apart.
-constexpr size_t kRowsAhead = 12;
+// How many rows are fetched ahead.
+constexpr size_t kRowsAhead = 16;
 // The levels that a tile of one column ends with, across the lanes.
 constexpr unsigned kLaneLevels = 3;
+// The fewest of which the first and the last are not done together.
+constexpr unsigned kLeastRowLevels = 3;
 
 FOREBAY_INLINE Fr8 load_row(const uint64_t* row) {
     Fr8 r;
@@ -49,6 +51,13 @@ class Twiddles {
         return r;
     }
 
+    bool is_one(size_t index) const {
+        const uint64_t* from = words_ + index / kLanes * kRowWords + index % kLanes;
+        uint64_t differs = 0;
+        for (size_t i = 0; i < FrField::kLimbs; i++) differs |= from[i * kLanes] ^ detail::kOne.at[i];
+        return differs == 0;
+    }
+
     // Twiddles index + lane.
     FOREBAY_INLINE Fr8 each(size_t index) const { return load_row(words_ + index * kOwnWords); }
 
@@ -82,54 +91,136 @@ class Twiddles {
 
 enum class Way { kForward, kInverse };
 
-// The levels over rows of the scratch.
+// Which ends of the levels are in the tile; all that is between them is in the scratch.
+struct Ends {
+    bool read;
+    bool written;
+};
+
+// From below 35 after all forward levels: 5.4 once reduced, which `canonical` takes.
+FOREBAY_INLINE Fr8 forward_result(const Fr8& a) { return canonical(reduced(a)); }
+
+// From below 5 after all inverse levels.
+FOREBAY_INLINE Fr8 inverse_result(const Fr8& a, const Fr8* scale) {
+    if (scale == nullptr) return canonical(a);
+    return canonical(product(factor(a), *scale));
+}
+
+// The levels over rows of eight columns.
 template <Way kWay>
 class RowLevels {
    public:
-    RowLevels(uint64_t* rows, Twiddles twiddles) : rows_(rows), twiddles_(twiddles) {}
+    RowLevels(const Tile& tile, Ends ends, const Twiddles& twiddles, const Fr8* scale, uint64_t* scratch)
+        : tile_(tile), ends_(ends), twiddles_(twiddles), scale_(scale), scratch_(scratch) {
+        for (unsigned level = 0; level < tile.levels; level++) {
+            first_is_plain_ = first_is_plain_ && twiddles.is_one(size_t{1} << level);
+        }
+    }
 
-    // The `levels` levels below one block of a level, a part of the rows at a time, so that deeper levels
-    // find theirs in the first-level cache.
+    // The `levels` levels below one block of a level, three or more of them in all; a part of the rows at a
+    // time, so that deeper levels find theirs in the first-level cache.
     void run(unsigned level, size_t block, unsigned levels) const {
-        uint64_t* rows = rows_ + (block << levels) * kRowWords;
-        if (levels == 0) return;
-        if (levels == 1) return run_pair(rows, twiddles_.same((size_t{1} << level) + block));
-        if (kWay == Way::kForward) run_quads(rows, level, block, size_t{1} << (levels - 2));
+        if (levels == 1) return run_group<Pair>(level, block, levels);
+        if (kWay == Way::kForward) run_group<Quad>(level, block, levels);
         for (size_t part = 0; part < 4 && levels > 2; part++) run(level + 2, 4 * block + part, levels - 2);
-        if (kWay == Way::kInverse) run_quads(rows, level, block, size_t{1} << (levels - 2));
+        if (kWay == Way::kInverse) run_group<Quad>(level, block, levels);
     }
 
    private:
-    static FOREBAY_CALL void run_pair(uint64_t* rows, const Fr8& twiddle) {
-        Fr8 low = load_row(rows), high = load_row(rows + kRowWords);
-        if (kWay == Way::kForward) {
-            forward_butterfly(low, high, twiddle);
-        } else {
-            inverse_pair(low, high, twiddle);
+    // What is done to rows that are held together. `first` is the outer twiddle's index.
+    struct Pair {
+        static constexpr size_t kRows = 2;
+        Fr8 twiddle;
+        Pair(const Twiddles& twiddles, size_t first) : twiddle(twiddles.same(first)) {}
+        FOREBAY_INLINE void operator()(Fr8 (&rows)[2]) const {
+            if (kWay == Way::kForward) return forward_butterfly(rows[0], rows[1], twiddle);
+            inverse_pair(rows[0], rows[1], twiddle);
         }
-        store_row(rows, low);
-        store_row(rows + kRowWords, high);
+    };
+    struct Quad {
+        static constexpr size_t kRows = 4;
+        Fr8 outer;
+        Fr8 inner[2];
+        Quad(const Twiddles& twiddles, size_t first)
+            : outer(twiddles.same(first)), inner{twiddles.same(2 * first), twiddles.same(2 * first + 1)} {}
+        FOREBAY_INLINE void operator()(Fr8 (&rows)[4]) const {
+            if (kWay == Way::kForward) return forward_quad(rows, outer, inner);
+            inverse_quad(rows, outer, inner);
+        }
+    };
+    struct PlainQuad {
+        static constexpr size_t kRows = 4;
+        Fr8 inner;
+        PlainQuad(const Twiddles& twiddles, size_t first) : inner(twiddles.same(2 * first + 1)) {}
+        FOREBAY_INLINE void operator()(Fr8 (&rows)[4]) const {
+            if (kWay == Way::kForward) return forward_plain_quad(rows, inner);
+            inverse_plain_quad(rows, inner);
+        }
+    };
+
+    template <class Group>
+    void run_group(unsigned level, size_t block, unsigned levels) const {
+        const bool top = level == 0, bottom = levels <= 2;
+        const bool read = ends_.read && (kWay == Way::kForward ? top : bottom);
+        const bool written = ends_.written && (kWay == Way::kForward ? bottom : top);
+        if (Group::kRows == 4 && block == 0 && first_is_plain_) {
+            return choose<PlainQuad>(level, block, levels, {read, written});
+        }
+        choose<Group>(level, block, levels, {read, written});
     }
 
-    FOREBAY_CALL void run_quads(uint64_t* rows, unsigned level, size_t block, size_t quarter) const {
-        const size_t first = (size_t{1} << level) + block;
-        const Fr8 outer = twiddles_.same(first);
-        const Fr8 inner[2] = {twiddles_.same(2 * first), twiddles_.same(2 * first + 1)};
-        const size_t step = quarter * kRowWords;
-        for (uint64_t* row = rows; row != rows + step; row += kRowWords) {
-            Fr8 quad[4];
-            for (size_t i = 0; i < 4; i++) quad[i] = load_row(row + i * step);
-            if (kWay == Way::kForward) {
-                forward_quad(quad, outer, inner);
-            } else {
-                inverse_quad(quad, outer, inner);
-            }
-            for (size_t i = 0; i < 4; i++) store_row(row + i * step, quad[i]);
+    template <class Group>
+    void choose(unsigned level, size_t block, unsigned levels, Ends ends) const {
+        // A pair is the last of the levels.
+        constexpr bool kBottom = Group::kRows == 2;
+        if constexpr (!kBottom || kWay == Way::kInverse) {
+            if (ends.read) return run_rows<Group, true, false>(level, block, levels);
+        }
+        if constexpr (!kBottom || kWay == Way::kForward) {
+            if (ends.written) return run_rows<Group, false, true>(level, block, levels);
+        }
+        run_rows<Group, false, false>(level, block, levels);
+    }
+
+    template <class Group, bool kRead, bool kWritten>
+    FOREBAY_CALL void run_rows(unsigned level, size_t block, unsigned levels) const {
+        constexpr size_t kRows = Group::kRows;
+        const Group group(twiddles_, (size_t{1} << level) + block);
+        const size_t step = (size_t{1} << levels) / kRows, first = block << levels;
+        // Rows of a tile may lie a page apart, where no processor sees the next one coming.
+        const size_t ahead = step == 1 ? kRowsAhead : kRowsAhead / kRows;
+        for (size_t row = first; row < first + step; row++) {
+            Fr8 held[kRows];
+#pragma GCC unroll 4
+            for (size_t i = 0; i < kRows; i++) held[i] = load_one<kRead>(row + i * step, ahead);
+            group(held);
+#pragma GCC unroll 4
+            for (size_t i = 0; i < kRows; i++) store_one<kWritten>(row + i * step, held[i]);
         }
     }
 
-    uint64_t* rows_;
+    template <bool kRead>
+    FOREBAY_INLINE Fr8 load_one(size_t row, size_t ahead) const {
+        if (!kRead) return load_row(scratch_ + row * kRowWords);
+        const Fr* at = tile_.values + row * tile_.stride;
+        for (size_t i = 0; i < kLanes; i += 2) __builtin_prefetch(at + ahead * tile_.stride + i, 1);
+        return load_elements(at, 1);
+    }
+
+    template <bool kWritten>
+    FOREBAY_INLINE void store_one(size_t row, const Fr8& a) const {
+        if (!kWritten) return store_row(scratch_ + row * kRowWords, a);
+        const Fr8 result = kWay == Way::kForward ? forward_result(a) : inverse_result(a, scale_);
+        store_elements(tile_.values + row * tile_.stride, 1, result);
+    }
+
+    Tile tile_;
+    Ends ends_;
     Twiddles twiddles_;
+    const Fr8* scale_;
+    uint64_t* scratch_;
+    // The twiddles of block 0 are 1 at every level, so its values always came from a plain quad.
+    bool first_is_plain_ = true;
 };
 
 // Eight rows of eight neighbours each; the levels work on columns of eight, so rows and lanes change places.
@@ -166,39 +257,12 @@ FOREBAY_INLINE void run_lane_levels(Square& rows, const Twiddles& twiddles, size
     for (size_t i = 0; i < 4 && kWay == Way::kInverse; i++) inverse_pair(rows[i], rows[i + 4], outer);
 }
 
-// From below 35 after all forward levels: 5.4 once reduced, which `canonical` takes.
-FOREBAY_INLINE Fr8 forward_result(const Fr8& a) { return canonical(reduced(a)); }
-
-// From below 5 after all inverse levels.
-FOREBAY_INLINE Fr8 inverse_result(const Fr8& a, const Fr8* scale) {
-    if (scale == nullptr) return canonical(a);
-    return canonical(product(factor(a), *scale));
-}
-
-FOREBAY_CALL void load_tile(uint64_t* scratch, const Tile& tile) {
-    for (size_t row = 0; row < size_t{1} << tile.levels; row++) {
-        const Fr* at = tile.values + row * tile.stride;
-        for (size_t i = 0; i < kLanes; i += 2) __builtin_prefetch(at + kRowsAhead * tile.stride + i, 1);
-        store_row(scratch + row * kRowWords, load_elements(at, 1));
-    }
-}
-
 void forward_columns(const Tile& tile, const Twiddles& twiddles, uint64_t* scratch) {
-    load_tile(scratch, tile);
-    RowLevels<Way::kForward>(scratch, twiddles).run(0, 0, tile.levels);
-    for (size_t row = 0; row < size_t{1} << tile.levels; row++) {
-        store_elements(tile.values + row * tile.stride, 1,
-                       forward_result(load_row(scratch + row * kRowWords)));
-    }
+    RowLevels<Way::kForward>(tile, {true, true}, twiddles, nullptr, scratch).run(0, 0, tile.levels);
 }
 
 void inverse_columns(const Tile& tile, const Twiddles& twiddles, const Fr8* scale, uint64_t* scratch) {
-    load_tile(scratch, tile);
-    RowLevels<Way::kInverse>(scratch, twiddles).run(0, 0, tile.levels);
-    for (size_t row = 0; row < size_t{1} << tile.levels; row++) {
-        store_elements(tile.values + row * tile.stride, 1,
-                       inverse_result(load_row(scratch + row * kRowWords), scale));
-    }
+    RowLevels<Way::kInverse>(tile, {true, true}, twiddles, scale, scratch).run(0, 0, tile.levels);
 }
 
 // A tile of one column as rows of eight neighbours.
@@ -207,8 +271,7 @@ Tile in_rows(const Tile& tile) { return {tile.values, kLanes, kLanes, tile.level
 void forward_column(const Tile& tile, const Twiddles& twiddles, uint64_t* scratch) {
     const Tile rows = in_rows(tile);
     const size_t count = size_t{1} << rows.levels;
-    load_tile(scratch, rows);
-    RowLevels<Way::kForward>(scratch, twiddles).run(0, 0, rows.levels);
+    RowLevels<Way::kForward>(rows, {true, false}, twiddles, nullptr, scratch).run(0, 0, rows.levels);
     for (size_t row = 0; row < count; row += kLanes) {
         Square square;
         for (size_t i = 0; i < kLanes; i++) square[i] = load_row(scratch + (row + i) * kRowWords);
@@ -232,11 +295,7 @@ void inverse_column(const Tile& tile, const Twiddles& twiddles, const Fr8* scale
         transpose(square);
         for (size_t i = 0; i < kLanes; i++) store_row(scratch + (row + i) * kRowWords, square[i]);
     }
-    RowLevels<Way::kInverse>(scratch, twiddles).run(0, 0, rows.levels);
-    for (size_t row = 0; row < count; row++) {
-        store_elements(rows.values + row * kLanes, 1,
-                       inverse_result(load_row(scratch + row * kRowWords), scale));
-    }
+    RowLevels<Way::kInverse>(rows, {false, true}, twiddles, scale, scratch).run(0, 0, rows.levels);
 }
 
 }  // namespace

@@ -12,12 +12,14 @@
 
 #ifdef FOREBAY_IFMA_EMULATED
 #define FOREBAY_IFMA ifma_emulated
+// A product is a thousand plain instructions: enough of them once.
+#define FOREBAY_INLINE inline
 #else
 #include <immintrin.h>
 #define FOREBAY_IFMA ifma
+#define FOREBAY_INLINE __attribute__((always_inline)) inline
 #endif
 
-#define FOREBAY_INLINE __attribute__((always_inline)) inline
 #define FOREBAY_CALL __attribute__((noinline))
 
 namespace forebay::FOREBAY_IFMA {

@@ -51,6 +51,7 @@ mod ffi {
             levels: u32,
             tile: &mut [u64],
             twiddles: &[u64],
+            scratch: &mut [u8],
         ) -> Result<()>;
 
         fn msm_scratch_g1(scalars: usize, threads: usize) -> usize;
