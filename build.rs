@@ -38,15 +38,8 @@ fn core() -> Fallible {
 }
 
 /// What the eight-lane kernels are compiled for; `ifma_kernels` in cpp/kernels/table.cpp asks for the same.
-const IFMA_FLAGS: [&str; 7] = [
-    "-mavx512f",
-    "-mavx512dq",
-    "-mavx512vl",
-    "-mavx512bw",
-    "-mavx512ifma",
-    "-mavx512vbmi2",
-    "-mbmi2",
-];
+const IFMA_FLAGS: [&str; 7] =
+    ["-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw", "-mavx512ifma", "-mavx512vbmi2", "-mbmi2"];
 
 /// The C++ files of a folder of cpp/, in a fixed order.
 fn sources(folder: &str) -> Result<Vec<std::path::PathBuf>, std::io::Error> {

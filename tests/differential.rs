@@ -25,7 +25,9 @@ fn same_bytes_as_bellperson(kind: ProofKind) {
     let task = filecoin::decode(&request::good(kind)).expect("a good request");
     let proof = prove(kind, Kernels::Fastest, blinding);
     if matches!(kind, WindowPost | WinningPost) {
-        assert_eq!(prove(kind, Kernels::Portable, blinding), proof);
+        for kernels in Kernels::available().expect("kernels").into_iter().skip(1) {
+            assert_eq!(prove(kind, kernels, blinding), proof, "{kernels}");
+        }
     }
 
     let stem = parameter_stem(cache::circuit(kind)).expect("a name");
@@ -50,7 +52,7 @@ fn same_bytes_as_bellperson(kind: ProofKind) {
 /// Our proof, checked by our verifier against what the statement says.
 fn prove(kind: ProofKind, kernels: Kernels, blinding: Blinding) -> Proof {
     let (pool, _) = cache::core();
-    let core = CpuBackend::with_kernels(pool.clone(), kernels);
+    let core = CpuBackend::with_kernels(pool.clone(), kernels).expect("kernels of this processor");
     let store = Store::new(StoreConfig {
         parameter_dirs: vec![cache::parameters()],
         cache_dir: cache::folder().into(),

@@ -50,7 +50,7 @@ impl World {
             allow_development: true,
         });
         let core = || CpuBackend::with_kernels(pool.clone(), kernels);
-        Ok(World { core: core(), kernels, catalog: FilecoinCatalog::new(store, core()), pool, cache })
+        Ok(World { core: core()?, kernels, catalog: FilecoinCatalog::new(store, core()?), pool, cache })
     }
 
     /// The 2 KiB circuit of a kind.

@@ -47,7 +47,7 @@ impl Workshop {
             .build()
             .map_err(|e| Error::system("starting threads", std::io::Error::other(e)))?;
         let pool = Arc::new(pool);
-        Ok(Workshop { core: CpuBackend::new(Arc::clone(&pool)), pool })
+        Ok(Workshop { core: CpuBackend::new(Arc::clone(&pool))?, pool })
     }
 
     /// Runs work on parameters under a progress bar with this title.

@@ -17,18 +17,24 @@ Sum sum_of(const Point& point) {
     return sum;
 }
 
+ScalarForm form_of(bool montgomery) { return montgomery ? ScalarForm::kMontgomery : ScalarForm::kCanonical; }
+
+// No indices: scalar i belongs to point i.
+template <class G>
+MsmPoints<G> terms(const Limbs& points, const Indices& indices, size_t scalars) {
+    const auto bases = view<const typename G::Affine>(points);
+    if (!indices.empty() && indices.size() != scalars) {
+        throw std::length_error("as many indices as scalars are needed");
+    }
+    return {bases.data, bases.count, indices.empty() ? nullptr : indices.data()};
+}
+
 template <class G, class Sum>
 Sum msm_limbs(const Crew& crew, const Limbs& points, const Indices& indices, const LimbsMut& scalars,
               bool montgomery, const Bytes& scratch) {
-    const auto bases = view<const typename G::Affine>(points);
     const auto values = view<Fr>(scalars);
-    if (!indices.empty() && indices.size() != values.count) {
-        throw std::length_error("as many indices as scalars are needed");
-    }
-    const MsmPoints<G> selected{bases.data, bases.count, indices.empty() ? nullptr : indices.data()};
-    const ScalarForm form = montgomery ? ScalarForm::kMontgomery : ScalarForm::kCanonical;
-    return sum_of<Sum>(
-        msm<G>(selected, values.data, values.count, form, scratch_of(scratch), PoolWorkers(crew)));
+    return sum_of<Sum>(msm<G>(terms<G>(points, indices, values.count), values.data, values.count,
+                              form_of(montgomery), scratch_of(scratch), PoolWorkers(crew)));
 }
 
 template <class G>
@@ -72,10 +78,12 @@ unsigned domain_log(size_t count) {
 
 void run_task(const Task& task, size_t lane, size_t index) { task.run(lane, index); }
 
-rust::Str kernel_name(bool portable) { return chosen_kernels(portable).name; }
-
-size_t msm_scratch_g1(size_t scalars, size_t threads) { return msm_scratch<G1>(scalars, threads); }
-size_t msm_scratch_g2(size_t scalars, size_t threads) { return msm_scratch<G2>(scalars, threads); }
+size_t msm_scratch_g1(const Kernels& kernels, size_t scalars, size_t threads) {
+    return msm_scratch<G1>(scalars, threads, kernels);
+}
+size_t msm_scratch_g2(const Kernels& kernels, size_t scalars, size_t threads) {
+    return msm_scratch<G2>(scalars, threads, kernels);
+}
 
 SumG1 msm_g1(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery,
              Bytes scratch) {
@@ -85,6 +93,22 @@ SumG1 msm_g1(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, 
 SumG2 msm_g2(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery,
              Bytes scratch) {
     return msm_limbs<G2, SumG2>(crew, points, indices, scalars, montgomery, scratch);
+}
+
+size_t query_scratch(const Kernels& kernels, size_t scalars, size_t threads) {
+    return query_scratch(scalars, threads, kernels);
+}
+
+QueryLimbs multiply_queries(const Crew& crew, const QueryTerms& queries, LimbsMut scalars, bool montgomery,
+                            Bytes scratch) {
+    const auto values = view<Fr>(scalars);
+    const QueryPoints points{terms<G1>(queries.l, queries.l_indices, values.count),
+                             terms<G1>(queries.a, queries.a_indices, values.count),
+                             terms<G1>(queries.b_g1, queries.b_indices, values.count),
+                             terms<G2>(queries.b_g2, queries.b_indices, values.count)};
+    const QuerySums sums = multiply_queries(points, values.data, values.count, form_of(montgomery),
+                                            scratch_of(scratch), PoolWorkers(crew));
+    return {sum_of<SumG1>(sums.l), sum_of<SumG1>(sums.a), sum_of<SumG1>(sums.b_g1), sum_of<SumG2>(sums.b_g2)};
 }
 
 size_t fixed_base_scratch_g1(size_t scalars, size_t threads) {

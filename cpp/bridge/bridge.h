@@ -10,8 +10,11 @@
 namespace forebay {
 
 struct Crew;
+struct Kernels;
 struct SumG1;
 struct SumG2;
+struct QueryTerms;
+struct QueryLimbs;
 
 using Limbs = rust::Slice<const uint64_t>;
 using LimbsMut = rust::Slice<uint64_t>;
@@ -19,22 +22,30 @@ using Indices = rust::Slice<const uint32_t>;
 using Bytes = rust::Slice<uint8_t>;
 
 void run_task(const Task& task, size_t lane, size_t index);
-// The name of the portable kernels, or of the fastest ones that this processor runs.
-rust::Str kernel_name(bool portable);
+// The kernels of this name, or the fastest ones for `auto`. Throws where this processor does not run them.
+const Kernels& find_kernels(rust::Str name);
+rust::Str kernel_name(const Kernels& kernels);
+// The names of all that this processor runs.
+rust::Vec<rust::String> kernel_names();
 
-// One kernel each, the portable one or the one chosen for this processor. A pair is two operands, as in Pair;
-// its sum goes to the result of its own number.
-void add_pairs_g1(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
-void add_pairs_g2(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
+// One kernel each. A pair is two operands, as in Pair; its sum goes to the result of its own number.
+void add_pairs_g1(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
+void add_pairs_g2(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
 // A tile whose rows lie side by side.
-void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles, Bytes scratch);
+void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles,
+                 Bytes scratch);
 
-size_t msm_scratch_g1(size_t scalars, size_t threads);
-size_t msm_scratch_g2(size_t scalars, size_t threads);
+size_t msm_scratch_g1(const Kernels& kernels, size_t scalars, size_t threads);
+size_t msm_scratch_g2(const Kernels& kernels, size_t scalars, size_t threads);
 SumG1 msm_g1(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery,
              Bytes scratch);
 SumG2 msm_g2(const Crew& crew, Limbs points, Indices indices, LimbsMut scalars, bool montgomery,
              Bytes scratch);
+
+// The queries of one proof by the same scalars. An index of 2^32 - 1: the scalar has no point in that query.
+size_t query_scratch(const Kernels& kernels, size_t scalars, size_t threads);
+QueryLimbs multiply_queries(const Crew& crew, const QueryTerms& queries, LimbsMut scalars, bool montgomery,
+                            Bytes scratch);
 
 size_t fixed_base_scratch_g1(size_t scalars, size_t threads);
 size_t fixed_base_scratch_g2(size_t scalars, size_t threads);

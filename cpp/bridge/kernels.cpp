@@ -1,5 +1,6 @@
 // Single kernels, so that those of a processor can be held against the portable ones.
 #include <algorithm>
+#include <string>
 
 #include "bridge/slices.h"
 
@@ -28,23 +29,43 @@ void add(const Add& kernel, const Limbs& points, const Indices& pairs, const Lim
 
 }  // namespace
 
-void add_pairs_g1(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
-    add<G1>(chosen_kernels(portable).add_pairs_g1, points, pairs, out, scratch);
+const Kernels& find_kernels(rust::Str name) {
+    const KernelSets& found = kernel_sets();
+    std::string known;
+    for (size_t i = 0; i < found.count; i++) {
+        const Kernels& kernels = *found.sets[i];
+        if (name == "auto" || name == kernels.name) return kernels;
+        known += std::string(i > 0 ? ", " : "") + kernels.name;
+    }
+    throw std::invalid_argument("this processor does not run \"" + std::string(name) + "\", only " + known);
 }
 
-void add_pairs_g2(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
-    add<G2>(chosen_kernels(portable).add_pairs_g2, points, pairs, out, scratch);
+rust::Str kernel_name(const Kernels& kernels) { return kernels.name; }
+
+rust::Vec<rust::String> kernel_names() {
+    rust::Vec<rust::String> names;
+    for (size_t i = 0; i < kernel_sets().count; i++) names.emplace_back(kernel_sets().sets[i]->name);
+    return names;
 }
 
-void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles, Bytes scratch) {
+void add_pairs_g1(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
+    add<G1>(kernels.add_pairs_g1, points, pairs, out, scratch);
+}
+
+void add_pairs_g2(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
+    add<G2>(kernels.add_pairs_g2, points, pairs, out, scratch);
+}
+
+void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles,
+                 Bytes scratch) {
     const auto values = view<Fr>(tile);
     const auto factors = view<const Fr>(twiddles);
     if (levels >= 32 || factors.count != size_t{1} << levels) {
         throw std::length_error("a tile of 2^levels rows needs as many twiddles");
     }
     const size_t width = values.count >> levels;
-    const TransformKernels& kernels = *chosen_kernels(portable).transforms;
-    if (levels > kMostTileLevels || width > kMostTileColumns || !kernels.take(width, levels)) {
+    const TransformKernels& transforms = *kernels.transforms;
+    if (levels > kMostTileLevels || width > kMostTileColumns || !transforms.take(width, levels)) {
         throw std::length_error("the kernels take no tile of this size");
     }
     const Scratch memory = scratch_of(scratch);
@@ -52,15 +73,15 @@ void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Li
     uint64_t* own_twiddles = arena.take<uint64_t>(kOwnWords * std::max(factors.count, kMostTileColumns));
     uint64_t* own_tile = arena.take<uint64_t>(kOwnWords * values.count);
     for (size_t first = 1; first < factors.count; first *= 2) {
-        kernels.twiddles(own_twiddles, first, fr_from(1), factors.data + first, first);
+        transforms.twiddles(own_twiddles, first, fr_from(1), factors.data + first, first);
     }
-    const size_t columns = std::min(kernels.columns, width);
+    const size_t columns = std::min(transforms.columns, width);
     for (size_t column = 0; column < width; column += columns) {
         const Tile part{values.data + column, width, columns, levels};
         if (inverse) {
-            kernels.inverse(part, own_twiddles, nullptr, own_tile);
+            transforms.inverse(part, own_twiddles, nullptr, own_tile);
         } else {
-            kernels.forward(part, own_twiddles, own_tile);
+            transforms.forward(part, own_twiddles, own_tile);
         }
     }
 }

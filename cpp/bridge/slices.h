@@ -11,14 +11,9 @@
 
 namespace forebay {
 
-inline const Kernels& chosen_kernels(bool portable) {
-    return portable ? kPortableKernels : fastest_kernels();
-}
-
 class PoolWorkers final : public Workers {
    public:
-    explicit PoolWorkers(const Crew& crew)
-        : crew_(crew), lanes_(crew.lanes()), kernels_(chosen_kernels(crew.portable())) {}
+    explicit PoolWorkers(const Crew& crew) : crew_(crew), lanes_(crew.lanes()), kernels_(crew.kernels()) {}
     const Kernels& kernels() const override { return kernels_; }
     size_t lanes() const override { return lanes_; }
     void run(size_t lanes, size_t count, const Task& task) const override { crew_.run(lanes, count, task); }

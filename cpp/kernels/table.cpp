@@ -23,14 +23,15 @@ const Kernels* ifma_kernels() { return nullptr; }
 
 #endif
 
-const Kernels& fastest_kernels() {
-    static const Kernels* const chosen = [] {
-        for (const Kernels* kernels : {ifma_kernels(), avx2_kernels()}) {
-            if (kernels != nullptr) return kernels;
+const KernelSets& kernel_sets() {
+    static const KernelSets found = [] {
+        KernelSets sets{};
+        for (const Kernels* kernels : {ifma_kernels(), avx2_kernels(), &kPortableKernels}) {
+            if (kernels != nullptr) sets.sets[sets.count++] = kernels;
         }
-        return &kPortableKernels;
+        return sets;
     }();
-    return *chosen;
+    return found;
 }
 
 }  // namespace forebay

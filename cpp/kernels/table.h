@@ -12,10 +12,21 @@ struct Kernels {
     void (*add_pairs_g1)(const Points<G1>&, const Pair*, size_t, const PairScratch<G1>&);
     void (*add_pairs_g2)(const Points<G2>&, const Pair*, size_t, const PairScratch<G2>&);
     const TransformKernels* transforms;
+    // Points whose additions share an inversion: enough that its cost does not show, few enough for a share
+    // of the second-level cache.
+    size_t chunk_g1 = 2048;
+    size_t chunk_g2 = 2048;
 };
 
+// The sets that this processor runs, the fastest first and the portable one last.
+struct KernelSets {
+    const Kernels* sets[3];
+    size_t count;
+};
+const KernelSets& kernel_sets();
+
 // The fastest kernels that this processor runs.
-const Kernels& fastest_kernels();
+inline const Kernels& fastest_kernels() { return *kernel_sets().sets[0]; }
 
 inline void add_pairs(const Kernels& kernels, const Points<G1>& points, const Pair* pairs, size_t count,
                       const PairScratch<G1>& scratch) {

@@ -28,16 +28,10 @@ struct RunScratch {
           scratch(arena, capacity) {}
 };
 
-// How many entries fit a lane's share of the second-level cache.
+// Entries of a chunk: what the kernels work best on.
 template <class G>
-constexpr size_t chunk_entries();
-template <>
-constexpr size_t chunk_entries<G1>() {
-    return 2048;
-}
-template <>
-constexpr size_t chunk_entries<G2>() {
-    return 2048;
+size_t chunk_entries(const Kernels& kernels) {
+    return sizeof(typename G::Affine) == sizeof(G1::Affine) ? kernels.chunk_g1 : kernels.chunk_g2;
 }
 
 // Sums `runs` runs of entries (point << 1 | negative) and calls emit(id, sum). Destroys ids and starts.

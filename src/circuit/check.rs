@@ -36,14 +36,19 @@ impl fmt::Display for Violation {
 /// Runs a circuit with values and checks every constraint; `None` where all hold. Values are kept as a
 /// compact witness, so that this needs no more memory than proving.
 pub fn first_violation<C: Circuit<Scalar>>(circuit: C) -> Result<Option<Violation>> {
+    Ok(check(circuit)?.1)
+}
+
+/// As [`first_violation`]; the values until then are returned too.
+pub(crate) fn check<C: Circuit<Scalar>>(circuit: C) -> Result<(Witness, Option<Violation>)> {
     let mut witness = Witness::empty(Expected::default())?;
     witness.push_input(Scalar::ONE)?;
     let mut checker = Checker { witness, path: Path::default(), constraints: 0, stop: None };
     let synthesized = circuit.synthesize(&mut checker);
     match checker.stop {
-        Some(Stop::Violated(violation)) => Ok(Some(violation)),
+        Some(Stop::Violated(violation)) => Ok((checker.witness, Some(violation))),
         Some(Stop::Failed(error)) => Err(error),
-        None => synthesized.map(|()| None).map_err(synthesis_error),
+        None => synthesized.map(|()| (checker.witness, None)).map_err(synthesis_error),
     }
 }
 

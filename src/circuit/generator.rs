@@ -7,6 +7,7 @@ use blstrs::Scalar;
 use ff::Field;
 
 use super::scalar::synthesis_error;
+use super::tail::Tail;
 use super::witness::Witness;
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
@@ -20,9 +21,6 @@ pub struct Expected {
     pub wide: usize,
 }
 
-/// Variables between two looks at the cancellation flag.
-const CANCEL_EVERY: usize = 1 << 16;
-
 impl Witness {
     /// Runs the circuit's witness generator on the calling thread. Fails with `InvalidRequest` where the
     /// circuit lacks a value, `Unsatisfied` where it refuses its values, and `Cancelled`.
@@ -30,7 +28,17 @@ impl Witness {
     where
         C: Circuit<Scalar>,
     {
-        generate_with::<C, false>(circuit, expected, cancel)
+        generate_with::<C, false, true>(circuit, expected, cancel)
+    }
+
+    /// As [`Witness::generate`], for circuits that never look at a variable's index. Every variable is handed
+    /// to the circuit as ONE: the combinations that gadgets gather for constraints, which nobody keeps here,
+    /// stay one term long. The witness is the same.
+    pub fn generate_without_indices<C>(circuit: C, expected: Expected, cancel: &Cancel) -> Result<Witness>
+    where
+        C: Circuit<Scalar>,
+    {
+        generate_with::<C, false, false>(circuit, expected, cancel)
     }
 
     /// As [`Witness::generate`]; a circuit that can synthesise its parts apart does so on the current
@@ -39,26 +47,27 @@ impl Witness {
     where
         C: Circuit<Scalar>,
     {
-        generate_with::<C, true>(circuit, expected, cancel)
+        generate_with::<C, true, true>(circuit, expected, cancel)
     }
 }
 
-fn generate_with<C: Circuit<Scalar>, const FORKS: bool>(
+fn generate_with<C: Circuit<Scalar>, const FORKS: bool, const INDICES: bool>(
     circuit: C,
     expected: Expected,
     cancel: &Cancel,
 ) -> Result<Witness> {
     cancel.check()?;
-    let mut generator = Generator::<FORKS>::with(Witness::empty(expected)?, cancel.clone());
+    let mut generator = Generator::<FORKS, INDICES>::with(Witness::empty(expected)?, cancel.clone());
     generator.witness.push_input(Scalar::ONE)?;
     let synthesized = circuit.synthesize(&mut generator);
     generator.finish(synthesized)
 }
 
 /// A constraint system that keeps values only. With `FORKS`, circuits may fill several of them at once
-/// and join them in order.
-struct Generator<const FORKS: bool> {
+/// and join them in order. Without `INDICES`, all variables are ONE to the circuit.
+struct Generator<const FORKS: bool, const INDICES: bool> {
     witness: Witness,
+    tail: Tail,
     cancel: Cancel,
     failure: Option<Error>,
     staged: Staged,
@@ -75,9 +84,16 @@ struct Staged {
     lost_inputs: Vec<Scalar>,
 }
 
-impl<const FORKS: bool> Generator<FORKS> {
+impl<const FORKS: bool, const INDICES: bool> Generator<FORKS, INDICES> {
     fn with(witness: Witness, cancel: Cancel) -> Self {
-        Generator { witness, cancel, failure: None, staged: Staged::default(), looked_at: OnceCell::new() }
+        Generator {
+            tail: Tail::after(witness.aux_len()),
+            witness,
+            cancel,
+            failure: None,
+            staged: Staged::default(),
+            looked_at: OnceCell::new(),
+        }
     }
 
     fn finish(mut self, synthesized: std::result::Result<(), SynthesisError>) -> Result<Witness> {
@@ -91,28 +107,51 @@ impl<const FORKS: bool> Generator<FORKS> {
         Ok(self.witness)
     }
 
-    /// Moves staged variables into the witness.
+    /// Moves gathered and staged variables into the witness.
     fn settle(&mut self) -> Result<()> {
+        self.take_tail()?;
         if self.staged.pending {
             for value in self.staged.aux.drain(..) {
                 self.witness.push_aux(value)?;
             }
             self.staged.pending = false;
+            self.tail = Tail::after(self.witness.aux_len());
         }
         Ok(())
     }
 
-    fn push_aux(&mut self, value: Scalar) -> Result<usize> {
+    fn take_tail(&mut self) -> Result<()> {
+        self.witness.take(&self.tail)?;
+        self.tail = Tail::after(self.witness.aux_len());
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn push_aux(&mut self, value: Scalar) -> Result<()> {
+        if self.staged.pending || self.looked_at.get().is_some() {
+            self.leave_slices()?;
+        }
+        if self.tail.push(&value) {
+            self.witness.push_wide(value)?;
+        }
+        if self.tail.is_full() {
+            self.next_word()?;
+        }
+        Ok(())
+    }
+
+    /// Ends what a gadget did with slices of variables.
+    #[cold]
+    fn leave_slices(&mut self) -> Result<()> {
+        self.looked_at = OnceCell::new();
         self.settle()?;
-        let index = self.witness.aux_len();
-        if index % CANCEL_EVERY == 0 {
-            self.cancel.check()?;
-        }
-        if self.looked_at.get().is_some() {
-            self.looked_at = OnceCell::new();
-        }
-        self.witness.push_aux(value)?;
-        Ok(index)
+        self.cancel.check()
+    }
+
+    #[inline(never)]
+    fn next_word(&mut self) -> Result<()> {
+        self.take_tail()?;
+        self.cancel.check()
     }
 
     fn push_input(&mut self, value: Scalar) -> Result<usize> {
@@ -126,6 +165,15 @@ impl<const FORKS: bool> Generator<FORKS> {
     fn fail(&mut self, error: Error) -> SynthesisError {
         self.failure.get_or_insert(error);
         SynthesisError::Unsatisfiable
+    }
+
+    #[inline(always)]
+    fn newest_aux(&self) -> Variable {
+        if INDICES {
+            Variable(Index::Aux(self.witness.aux_len() + self.tail.len() - 1))
+        } else {
+            Self::one()
+        }
     }
 
     fn stage(&mut self, aux: usize, inputs: usize) -> (&mut [Scalar], &mut [Scalar]) {
@@ -146,7 +194,7 @@ impl<const FORKS: bool> Generator<FORKS> {
     }
 }
 
-impl<const FORKS: bool> ConstraintSystem<Scalar> for Generator<FORKS> {
+impl<const FORKS: bool, const INDICES: bool> ConstraintSystem<Scalar> for Generator<FORKS, INDICES> {
     type Root = Self;
 
     fn new() -> Self {
@@ -164,7 +212,7 @@ impl<const FORKS: bool> ConstraintSystem<Scalar> for Generator<FORKS> {
     {
         let value = value()?;
         match self.push_aux(value) {
-            Ok(index) => Ok(Variable(Index::Aux(index))),
+            Ok(()) => Ok(self.newest_aux()),
             Err(error) => Err(self.fail(error)),
         }
     }
@@ -177,7 +225,8 @@ impl<const FORKS: bool> ConstraintSystem<Scalar> for Generator<FORKS> {
     {
         let value = value()?;
         match self.push_input(value) {
-            Ok(index) => Ok(Variable(Index::Input(index))),
+            Ok(index) if INDICES => Ok(Variable(Index::Input(index))),
+            Ok(_) => Ok(Self::one()),
             Err(error) => Err(self.fail(error)),
         }
     }
@@ -213,12 +262,14 @@ impl<const FORKS: bool> ConstraintSystem<Scalar> for Generator<FORKS> {
     fn extend(&mut self, other: &Self) {
         if let Some(failure) = &other.failure {
             self.fail(failure.clone());
+            return;
         }
         let mut joined = self.cancel.check().and_then(|()| self.settle());
-        joined = joined.and_then(|()| self.witness.append(&other.witness));
+        joined = joined.and_then(|()| self.witness.append(&other.witness, &other.tail));
         for value in other.staged.aux.iter().filter(|_| other.staged.pending) {
             joined = joined.and_then(|()| self.witness.push_aux(*value));
         }
+        self.tail = Tail::after(self.witness.aux_len());
         self.looked_at = OnceCell::new();
         if let Err(error) = joined {
             self.fail(error);
@@ -256,138 +307,16 @@ impl<const FORKS: bool> ConstraintSystem<Scalar> for Generator<FORKS> {
     /// The private variables so far, expanded: costs 32 bytes each until the next one is allocated.
     fn aux_slice(&self) -> &[Scalar] {
         self.looked_at.get_or_init(|| {
-            let staged = self.staged.aux.iter().filter(|_| self.staged.pending).copied();
-            (0..self.witness.aux_len()).map(|i| self.witness.get(i)).chain(staged).collect()
+            let mut wide_values = self.witness.wide_values().iter().copied();
+            let mut expanded = Vec::new();
+            for word in self.witness.words(&self.tail) {
+                expanded.extend((0..word.len).map(|i| match (word.wide >> i & 1, word.value >> i & 1) {
+                    (0, bit) => Scalar::from(bit),
+                    _ => wide_values.next().unwrap_or_default(),
+                }));
+            }
+            expanded.extend(self.staged.aux.iter().filter(|_| self.staged.pending));
+            expanded
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::circuit::testing::RandomCircuit;
-    use crate::error::Code;
-
-    type Synthesized = std::result::Result<(), SynthesisError>;
-
-    fn generate<C: Circuit<Scalar>>(circuit: C) -> Result<Witness> {
-        Witness::generate(circuit, Expected::default(), &Cancel::new())
-    }
-
-    fn same(a: &Witness, b: &Witness) -> bool {
-        let parts = |w: &Witness| (w.aux_len(), w.wide_bits().to_vec(), w.value_bits().to_vec());
-        parts(a) == parts(b) && a.wide_values() == b.wide_values() && a.inputs() == b.inputs()
-    }
-
-    /// Circuits one after the other; each may be synthesised apart.
-    struct Several(Vec<RandomCircuit>);
-
-    impl Circuit<Scalar> for Several {
-        fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Synthesized {
-            for part in self.0 {
-                if CS::is_extensible() {
-                    let mut fork = CS::new();
-                    fork.alloc_input(|| "temporary one", || Ok(Scalar::ONE))?;
-                    part.synthesize(&mut fork)?;
-                    cs.extend(&fork);
-                } else {
-                    part.synthesize(cs)?;
-                }
-            }
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn parts_synthesised_apart_join_in_order() {
-        let part = |seed, aux| RandomCircuit { seed, inputs: 4, aux, boolean_percent: 70, values: true };
-        let several = || Several(vec![part(1, 65), part(2, 0), part(3, 127), part(4, 300)]);
-        let serial = generate(several()).unwrap();
-        let joined = Witness::generate_parallel(several(), Expected::default(), &Cancel::new()).unwrap();
-        assert_eq!((serial.aux_len(), serial.inputs().len()), (492, 17));
-        assert!(same(&serial, &joined));
-        let missing = Several(vec![part(1, 10), part(2, 10).blank()]);
-        let error = Witness::generate_parallel(missing, Expected::default(), &Cancel::new()).unwrap_err();
-        assert_eq!(error.code(), Code::InvalidRequest);
-    }
-
-    /// Writes variables in every way that a witness generator offers.
-    struct Staging;
-
-    impl Circuit<Scalar> for Staging {
-        fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Synthesized {
-            let n = Scalar::from;
-            assert!(cs.is_witness_generator());
-            cs.alloc(|| "0", || Ok(n(10)))?;
-            let (aux, inputs) = cs.allocate_empty(2, 1);
-            aux.copy_from_slice(&[n(1), n(11)]);
-            inputs[0] = n(20);
-            assert_eq!(cs.aux_slice(), [n(10), n(1), n(11)]);
-            assert_eq!(cs.inputs_slice(), [n(1), n(20)]);
-            cs.extend_aux(&[n(0), n(12)]);
-            cs.extend_inputs(&[n(21)]);
-            cs.alloc_input(|| "input", || Ok(n(22)))?;
-            assert_eq!(cs.aux_slice(), [n(10), n(1), n(11), n(0), n(12)]);
-            cs.allocate_empty_aux(1)[0] = n(13);
-            cs.allocate_empty_inputs(1)[0] = n(23);
-            let last = cs.alloc(|| "last", || Ok(n(14)))?;
-            assert_eq!(last.get_unchecked(), Index::Aux(6));
-            assert_eq!(cs.aux_slice().len(), 7);
-            cs.allocate_empty_aux(1)[0] = n(15);
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn staged_variables_keep_their_order() {
-        let witness = generate(Staging).unwrap();
-        let aux: Vec<_> = (0..witness.aux_len()).map(|i| witness.get(i)).collect();
-        assert_eq!(aux, [10, 1, 11, 0, 12, 13, 14, 15].map(Scalar::from));
-        assert_eq!(witness.inputs(), [1, 20, 21, 22, 23].map(Scalar::from));
-    }
-
-    /// Cancels itself after some variables, then goes on for as long as it may.
-    struct Endless(Cancel);
-
-    impl Circuit<Scalar> for Endless {
-        fn synthesize<CS: ConstraintSystem<Scalar>>(self, cs: &mut CS) -> Synthesized {
-            for i in 0_usize.. {
-                if i == 1000 {
-                    self.0.cancel();
-                }
-                cs.alloc(|| "again", || Ok(Scalar::ONE))?;
-            }
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn cancelling_stops_synthesis() {
-        let cancel = Cancel::new();
-        let error = Witness::generate(Endless(cancel.clone()), Expected::default(), &cancel).unwrap_err();
-        assert_eq!(error.code(), Code::Cancelled);
-        let before = Witness::generate(Staging, Expected::default(), &cancel).unwrap_err();
-        assert_eq!(before.code(), Code::Cancelled);
-    }
-
-    struct Fails(fn() -> SynthesisError);
-
-    impl Circuit<Scalar> for Fails {
-        fn synthesize<CS: ConstraintSystem<Scalar>>(self, _: &mut CS) -> Synthesized {
-            Err(self.0())
-        }
-    }
-
-    #[test]
-    fn synthesis_errors_are_typed() {
-        for (error, code) in [
-            (Fails(|| SynthesisError::AssignmentMissing), Code::InvalidRequest),
-            (Fails(|| SynthesisError::Unsatisfiable), Code::Unsatisfied),
-            (Fails(|| SynthesisError::DivisionByZero), Code::Unsatisfied),
-            (Fails(|| std::io::Error::other("disk").into()), Code::System),
-            (Fails(|| SynthesisError::MalformedSrs), Code::Internal),
-        ] {
-            assert_eq!(generate(error).unwrap_err().code(), code);
-        }
     }
 }

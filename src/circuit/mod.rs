@@ -6,15 +6,20 @@ mod check;
 mod density;
 pub mod footprint;
 mod generator;
+#[cfg(test)]
+mod generator_tests;
 mod matrices;
 mod rows;
 mod scalar;
 mod shape;
+mod tail;
 #[doc(hidden)]
 pub mod testing;
 mod witness;
 
 pub use any::AnyCircuit;
+#[cfg(test)]
+pub(crate) use check::check;
 pub use check::{first_violation, Violation};
 pub use density::Densities;
 pub use generator::Expected;

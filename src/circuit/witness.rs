@@ -4,7 +4,7 @@ use blstrs::Scalar;
 use ff::Field;
 
 use super::generator::Expected;
-use super::scalar::{self, limbs};
+use super::tail::{Tail, Word, WORD};
 use crate::error::{Code, Error, Result};
 use crate::memory::{Class, RegionVec, Stage};
 use crate::units::Bytes;
@@ -108,37 +108,44 @@ impl Witness {
     }
 
     /// Appends a private variable.
-    #[inline]
     pub(super) fn push_aux(&mut self, value: Scalar) -> Result<()> {
-        let bit = self.aux_len % 64;
-        if bit == 0 {
-            self.open_word()?;
+        let mut tail = Tail::after(self.aux_len);
+        if tail.push(&value) {
+            self.push_wide(value)?;
         }
-        let limbs = limbs(&value);
-        if limbs != scalar::ZERO {
-            let is_one = limbs == scalar::ONE;
-            let words = if is_one { &mut self.value } else { &mut self.wide };
-            if let Some(word) = words.as_mut_slice().last_mut() {
-                *word |= 1 << bit;
-            }
-            if !is_one {
-                self.wide_values.push(value)?;
-            }
-        }
-        self.aux_len += 1;
-        Ok(())
+        self.take(&tail)
     }
 
-    /// Appends the variables of `other`, whose first input is a ONE of its own.
-    pub(super) fn append(&mut self, other: &Witness) -> Result<()> {
+    /// Keeps the value of a variable that is wide in the tail.
+    #[inline(never)]
+    pub(super) fn push_wide(&mut self, value: Scalar) -> Result<()> {
+        self.wide_values.push(value)
+    }
+
+    /// Appends the variables of a tail that began where this witness ends; their wide values are here already.
+    pub(super) fn take(&mut self, tail: &Tail) -> Result<()> {
+        self.merge(tail.word(), tail.len())
+    }
+
+    /// The variables in words, those of the tail included.
+    pub(super) fn words<'a>(&'a self, tail: &'a Tail) -> impl Iterator<Item = Word> + 'a {
+        let full = self.aux_len / WORD as usize;
+        let words = self.wide.as_slice().iter().zip(self.value.as_slice());
+        let begun = words.clone().nth(full).map_or((0, 0), |(wide, value)| (*wide, *value));
+        let open = tail.word();
+        let last = Word { wide: open.wide | begun.0, value: open.value | begun.1, len: open.len };
+        let full = words.take(full).map(|(wide, value)| Word { wide: *wide, value: *value, len: WORD });
+        full.chain((last.len > 0).then_some(last))
+    }
+
+    /// Appends the variables of `other` and of its tail. Its first input is a ONE of its own.
+    pub(super) fn append(&mut self, other: &Witness, tail: &Tail) -> Result<()> {
         for input in other.inputs().iter().skip(1) {
             self.push_input(*input)?;
         }
-        let mut wide_values = other.wide_values().iter();
-        let words = other.wide_bits().iter().zip(other.value_bits());
-        for (at, (wide, value)) in words.enumerate() {
-            let count = (other.aux_len - at * 64).min(64);
-            self.append_word(*wide, *value, count, wide_values.by_ref().take(wide.count_ones() as usize))?;
+        let mut wide_values = other.wide_values();
+        for word in other.words(tail) {
+            wide_values = self.append_word(word, wide_values)?;
         }
         Ok(())
     }
@@ -163,48 +170,66 @@ impl Witness {
         }
     }
 
-    /// Appends up to 64 variables: those of the word that still fits, then the rest.
-    fn append_word<'a>(
-        &mut self,
-        wide: u64,
-        value: u64,
-        count: usize,
-        mut wide_values: impl Iterator<Item = &'a Scalar>,
-    ) -> Result<()> {
+    /// Appends a word's variables: as many as the last word has room for, then the rest. Returns the wide
+    /// values that are left.
+    fn append_word<'a>(&mut self, word: Word, mut wide_values: &'a [Scalar]) -> Result<&'a [Scalar]> {
         let mut done = 0;
-        while done < count {
-            let bit = self.aux_len % 64;
-            if bit == 0 {
-                self.open_word()?;
-            }
-            let taken = (64 - bit).min(count - done);
-            let mask = u64::MAX >> (64 - taken);
-            let wide_part = (wide >> done) & mask;
-            if let Some(word) = self.wide.as_mut_slice().last_mut() {
-                *word |= wide_part << bit;
-            }
-            if let Some(word) = self.value.as_mut_slice().last_mut() {
-                *word |= ((value >> done) & mask) << bit;
-            }
-            for wide_value in wide_values.by_ref().take(wide_part.count_ones() as usize) {
-                self.wide_values.push(*wide_value)?;
-            }
-            self.aux_len += taken;
+        while done < word.len {
+            let at = (self.aux_len % WORD as usize) as u32;
+            let taken = (WORD - at).min(word.len - done);
+            let mask = u64::MAX >> (WORD - taken);
+            let wide = (word.wide >> done) & mask;
+            let (values, rest) = wide_values
+                .split_at_checked(wide.count_ones() as usize)
+                .ok_or_else(|| Error::internal("a witness has fewer wide values than wide variables"))?;
+            self.wide_values.extend_from_slice(values)?;
+            wide_values = rest;
+            let value = ((word.value >> done) & mask) << at;
+            self.merge(Word { wide: wide << at, value, len: at + taken }, taken as usize)?;
             done += taken;
         }
+        Ok(wide_values)
+    }
+
+    /// Appends the last `count` variables of a word that stand at the next places of the last one. Their wide
+    /// values are here already.
+    fn merge(&mut self, word: Word, count: usize) -> Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        if self.aux_len % WORD as usize == 0 {
+            self.open_word(word)?;
+        } else if let (Some(wide), Some(value)) =
+            (self.wide.as_mut_slice().last_mut(), self.value.as_mut_slice().last_mut())
+        {
+            *wide |= word.wide;
+            *value |= word.value;
+        }
+        self.aux_len += count;
         Ok(())
     }
 
-    #[cold]
-    fn open_word(&mut self) -> Result<()> {
+    fn open_word(&mut self, word: Word) -> Result<()> {
         if self.wide.len() % GROUP_WORDS == 0 {
-            let before = u32::try_from(self.wide_values.len()).map_err(|_| {
+            let before = self.wide_values.len() - word.wide.count_ones() as usize;
+            let before = u32::try_from(before).map_err(|_| {
                 Error::new(Code::Unsupported, "a witness of more than 2^32 wide values is not supported")
             })?;
             self.rank.push(before)?;
         }
-        self.wide.push(0)?;
-        self.value.push(0)
+        self.wide.push(word.wide)?;
+        self.value.push(word.value)
+    }
+}
+
+impl PartialEq for Witness {
+    /// Whether all variables are equal.
+    fn eq(&self, other: &Witness) -> bool {
+        self.aux_len == other.aux_len
+            && self.inputs() == other.inputs()
+            && self.wide_bits() == other.wide_bits()
+            && self.value_bits() == other.value_bits()
+            && self.wide_values() == other.wide_values()
     }
 }
 
@@ -305,7 +330,8 @@ mod tests {
             b in proptest::collection::vec(0_u8..6, 0..300),
         ) {
             let mut witness = witness_of(&a);
-            witness.append(&witness_of(&b)).unwrap();
+            let other = witness_of(&b);
+            witness.append(&other, &Tail::after(other.aux_len())).unwrap();
             check(&witness, &[a, b].concat());
             prop_assert_eq!(witness.inputs().len(), 1);
         }

@@ -36,7 +36,7 @@ pub struct Config {
     pub synthesis_workers: usize,
     /// `backend`: `cpu`, `gpu` or `auto`.
     pub backend: BackendChoice,
-    /// `kernels`: `auto` (the fastest that this processor runs) or `portable`.
+    /// `kernels`: `auto` (the fastest that this processor runs), `portable`, `avx2` or `ifma`.
     pub kernels: Kernels,
     /// `kinds`: the proof kinds that are accepted.
     pub kinds: Vec<ProofKind>,
@@ -98,7 +98,8 @@ threads = 2
 synthesis_workers = 1
 # "cpu", "gpu" or "auto" (a GPU where there is one).
 backend = "auto"
-# Kernels of the processor's core: "auto" (the fastest that it runs) or "portable" (those that run everywhere).
+# Kernels of the processor's core: "auto" (the fastest that it runs), "ifma" (AVX-512), "avx2" or "portable"
+# (those that run everywhere). A set that the processor does not run is an error.
 kernels = "auto"
 # Proof kinds that are accepted. Default: all four.
 kinds = ["winning_post", "window_post", "porep_c2", "snap_update"]
@@ -177,11 +178,7 @@ impl Config {
             };
         }
         if let Some(name) = root.take_text("kernels")? {
-            self.kernels = match name.as_str() {
-                "auto" => Kernels::Fastest,
-                "portable" => Kernels::Portable,
-                other => return Err(invalid("kernels", "\"auto\" or \"portable\"", &format!("{other:?}"))),
-            };
+            self.kernels = name.parse()?;
         }
         if let Some(names) = root.take_texts("kinds")? {
             self.kinds = names
@@ -302,7 +299,7 @@ mod tests {
             ("[memory]\nlimit = true", "a size"),
             ("[memory]\nlimit = \"8 parsecs\"", "a size"),
             ("[memory]\nlimit = 0", "above memory.margin (32.0 MiB)"),
-            ("kernels = \"fast\"", "\"auto\" or \"portable\""),
+            ("kernels = \"fast\"", "\"auto\", \"portable\", \"avx2\", \"ifma\""),
             ("backend = \"tpu\"", "\"cpu\", \"gpu\" or \"auto\""),
             ("kinds = [\"porep\"]", "porep_c2"),
             ("kinds = []", "at least one"),

@@ -45,8 +45,8 @@ pub(super) fn real_parts(config: &Config) -> Result<Parts> {
         allow_development: config.allow_development_parameters,
     });
     Ok(Parts {
-        catalog: Arc::new(FilecoinCatalog::new(store, core())),
-        backends: vec![Arc::new(core())],
+        catalog: Arc::new(FilecoinCatalog::new(store, core()?)),
+        backends: vec![Arc::new(core()?)],
         decode: Arc::new(filecoin::decode),
         pool: pool.clone(),
     })

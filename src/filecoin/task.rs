@@ -75,7 +75,7 @@ impl<S: Statement> ProofTask for Task<S> {
         self.guarded("synthesis", partition, || {
             self.statement.check(partition, cancel)?;
             let circuit = self.statement.circuit(partition)?;
-            Witness::generate(circuit, Expected { aux: 0, wide: wide_hint }, cancel)
+            Witness::generate_without_indices(circuit, Expected { aux: 0, wide: wide_hint }, cancel)
         })
     }
 

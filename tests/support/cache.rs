@@ -70,7 +70,7 @@ pub fn need_keys(kinds: &[ProofKind]) {
 /// The prover core with a pool of two threads.
 pub fn core() -> (Arc<rayon::ThreadPool>, CpuBackend) {
     let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("threads"));
-    (pool.clone(), CpuBackend::new(pool))
+    (pool.clone(), CpuBackend::new(pool).expect("a core"))
 }
 
 fn develop(circuit: CircuitId, folder: &Path) {

@@ -97,11 +97,11 @@ class PairAdder {
         if (all_zero(a, kPointWords)) return PairKind::kRight;
         if (all_zero(b, kPointWords)) return PairKind::kLeft;
         if (std::memcmp(a, b, kY * sizeof(uint64_t)) != 0) return PairKind::kAdd;
-        // Either b = a or b = −a, which is the same where y is zero.
-        const bool same_y = std::memcmp(a + kY, b + kY, kY * sizeof(uint64_t)) == 0;
-        const bool same_sign = (pair.left & 1) == (pair.right & 1);
-        if (all_zero(a + kY, kY)) return PairKind::kInfinity;
-        return same_y == same_sign ? PairKind::kDouble : PairKind::kInfinity;
+        uint64_t opposite[kY];
+        std::memcpy(opposite, b + kY, sizeof(opposite));
+        if ((pair.left & 1) == (pair.right & 1)) negate(opposite);
+        const bool cancel = std::memcmp(a + kY, opposite, sizeof(opposite)) == 0;
+        return cancel ? PairKind::kInfinity : PairKind::kDouble;
     }
 
     // Finds the kind of every pair and lists those that need a sum.
@@ -163,7 +163,7 @@ class PairAdder {
         return a;
     }
 
-    // x₂ − x₁ of a chord, 2y of a tangent: carried, below 2p.
+    // x₂ − x₁ of a chord, y₁ + y₂ of a tangent: carried, below 4p.
     FOREBAY_INLINE Coordinates<kParts> denominators(const Group& group, const Coordinates<kParts>& x1,
                                                     const Coordinates<kParts>& x2) const {
         const Coordinates<kParts> chord = raise<1>(subtract(x2, x1));
@@ -173,11 +173,9 @@ class PairAdder {
 
     FOREBAY_CALL Coordinates<kParts> with_tangents(const Group& group,
                                                    const Coordinates<kParts>& chord) const {
-        const auto y = load_coordinates<kParts>(group.left, kY);
-        // 2·(p − y) where the operand is negated.
-        const auto minus = raise<2>(subtract(Coordinates<kParts>{}, add(y, y)));
-        const auto twice = select(group.left_negative, minus, add(y, y));
-        return carried(select(group.tangent, twice, chord));
+        const auto y1 = negate_where(group.left_negative, load_coordinates<kParts>(group.left, kY));
+        const auto y2 = negate_where(group.right_negative, load_coordinates<kParts>(group.right, kY));
+        return carried(select(group.tangent, raise<2>(add(y1, y2)), chord));
     }
 
     // 3x² of a tangent, otherwise the chord's: carried, below 10p.
@@ -255,19 +253,21 @@ class PairAdder {
     void move_operand(uint32_t out, const uint64_t* from, bool negative) const {
         uint64_t words[kPointWords];
         std::memcpy(words, from, sizeof(words));
-        for (size_t part = 0; negative && part < kParts; part++) negate(words + kY + part * FpField::kWords);
+        if (negative) negate(words + kY);
         std::memcpy(static_cast<void*>(points_.out + out), words, sizeof(words));
     }
 
-    // p − y, and 0 of 0.
+    // Every part of y becomes p less it, and 0 stays.
     static void negate(uint64_t* y) {
-        if (all_zero(y, FpField::kWords)) return;
-        unsigned long long borrow = 0;
-        for (size_t i = 0; i < FpField::kWords; i++) {
-            const unsigned __int128 difference =
-                static_cast<unsigned __int128>(FpField::kModulus[i]) - y[i] - borrow;
-            y[i] = static_cast<uint64_t>(difference);
-            borrow = static_cast<uint64_t>(difference >> 64) & 1;
+        for (size_t part = 0; part < kParts; part++, y += FpField::kWords) {
+            if (all_zero(y, FpField::kWords)) continue;
+            uint64_t borrow = 0;
+            for (size_t i = 0; i < FpField::kWords; i++) {
+                const unsigned __int128 difference =
+                    static_cast<unsigned __int128>(FpField::kModulus[i]) - y[i] - borrow;
+                y[i] = static_cast<uint64_t>(difference);
+                borrow = static_cast<uint64_t>(difference >> 64) & 1;
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use super::pattern::{Dictionary, FarColumns, Pattern, Place, Side, Term};
 use super::pattern::{COEFFICIENT_MINUS_ONE, COEFFICIENT_ONE, NONE};
 use super::{Matrices, Matrix};
 use crate::cancel::Cancel;
-use crate::circuit::scalar::limbs;
+use crate::circuit::scalar::{self, limbs};
 use crate::circuit::witness::{Values, Witness};
 use crate::error::{Error, Result};
 
@@ -188,7 +188,7 @@ impl Reader<'_> {
             Rows::A => self.walk(chunk, numbers, out, |at, p| self.side(p.a, at, &mut far_a)),
             Rows::B => self.walk(chunk, numbers, out, |at, p| self.side(p.b, at, &mut far_b)),
             Rows::Product => self.walk(chunk, numbers, out, |at, p| {
-                self.side(p.a, at, &mut far_a) * self.side(p.b, at, &mut far_b)
+                product(self.side(p.a, at, &mut far_a), self.side(p.b, at, &mut far_b))
             }),
         }
     }
@@ -291,5 +291,16 @@ impl Reader<'_> {
             COEFFICIENT_MINUS_ONE => sum.sub(limbs(value)),
             other => sum.add(limbs(&(self.dictionary.coefficients[other as usize] * value))),
         }
+    }
+}
+
+/// The product of two sides; most often one of them is a bit.
+#[inline(always)]
+fn product(a: Scalar, b: Scalar) -> Scalar {
+    match (limbs(&a), limbs(&b)) {
+        (scalar::ZERO, _) | (_, scalar::ZERO) => Scalar::ZERO,
+        (scalar::ONE, _) => b,
+        (_, scalar::ONE) => a,
+        _ => a * b,
     }
 }

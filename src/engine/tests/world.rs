@@ -44,7 +44,7 @@ fn fixture() -> &'static Fixture {
     static FIXTURE: OnceLock<Fixture> = OnceLock::new();
     FIXTURE.get_or_init(|| {
         let pool = crate::engine::open::pool(2).unwrap();
-        let core = CpuBackend::new(pool.clone());
+        let core = CpuBackend::new(pool.clone()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let cancel = Cancel::new();
         let work = Work { arithmetic: &core, progress: &|_| {}, cancel: &cancel };
@@ -281,7 +281,7 @@ impl World {
 
 /// A scripted backend of this name over the real core.
 pub fn fake(name: &str) -> Fake {
-    Fake::new(name, Arc::new(CpuBackend::new(fixture().pool.clone()))).with_working_set(TURN)
+    Fake::new(name, Arc::new(CpuBackend::new(fixture().pool.clone()).unwrap())).with_working_set(TURN)
 }
 
 fn decode(request: &SubmitProofRequest, script: Script) -> Result<Arc<dyn ProofTask>> {

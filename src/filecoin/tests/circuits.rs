@@ -4,7 +4,7 @@ use forebay_sector::{Kind, Recipe, SealType, WindowType};
 use storage_proofs_core::parameter_cache::PARAMETERS;
 
 use crate::cancel::Cancel;
-use crate::circuit::{synthesize_rows, Witness};
+use crate::circuit::{self, synthesize_rows, Witness};
 use crate::error::Code;
 use crate::filecoin::catalog::FilecoinCatalog;
 use crate::filecoin::testing::{default_request, request, sector};
@@ -18,13 +18,16 @@ fn message_bytes(request: &SubmitProofRequest) -> u64 {
     prost::Message::encoded_len(request) as u64
 }
 
-/// Synthesises every partition and checks the witness against circuit and statement.
+/// Synthesises the partition and checks the witness against statement and circuit, which is run once more in
+/// the plain way: with indices, and without what gadgets do apart for witness generators.
 fn check(request: &SubmitProofRequest, aux: usize) -> Witness {
     let task = decode(request).unwrap();
     assert_eq!(task.partitions(), 1);
     assert!(task.intake_bytes().0 > 0 && task.intake_bytes().0 < 4 * message_bytes(request));
-    assert_eq!(task.diagnose(0).unwrap(), None);
     let witness = task.synthesize(0, 0, &Cancel::new()).unwrap();
+    let (plain, violation) = circuit::check(task.circuit_with_values(0).unwrap()).unwrap();
+    assert_eq!(violation, None);
+    assert!(witness == plain);
     assert_eq!(witness.inputs()[1..], task.public_inputs(0).unwrap());
     assert_eq!(witness.aux_len(), aux);
     witness

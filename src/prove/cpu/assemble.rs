@@ -1,24 +1,21 @@
 //! The blinded proof from the sums of the queries (Groth 2016, section 3.2, in bellperson's arrangement).
 
 use bellperson::groth16::VerifyingKey;
-use blstrs::{Bls12, G1Projective, G2Projective};
+use blstrs::{Bls12, G1Projective};
 use group::prime::PrimeCurveAffine;
 use group::Curve;
 
+use super::queries::QuerySums;
 use crate::error::{Code, Error, Result};
 use crate::prove::{Blinding, Proof};
 
-/// The sums of the five queries.
-pub(super) struct Sums {
-    pub(super) h: G1Projective,
-    pub(super) l: G1Projective,
-    pub(super) a: G1Projective,
-    pub(super) b_g1: G1Projective,
-    pub(super) b_g2: G2Projective,
-}
-
 /// The proof; same randomness, same bytes as bellperson.
-pub(super) fn assemble(vk: &VerifyingKey<Bls12>, sums: &Sums, blinding: Blinding) -> Result<Proof> {
+pub(super) fn assemble(
+    vk: &VerifyingKey<Bls12>,
+    h: G1Projective,
+    sums: &QuerySums,
+    blinding: Blinding,
+) -> Result<Proof> {
     if bool::from(vk.delta_g1.is_identity() | vk.delta_g2.is_identity()) {
         // A zero delta removes the blinding: such parameters would make the prover leak its witness.
         return Err(Error::new(
@@ -30,6 +27,6 @@ pub(super) fn assemble(vk: &VerifyingKey<Bls12>, sums: &Sums, blinding: Blinding
     let a = vk.delta_g1 * r + vk.alpha_g1 + sums.a;
     let b = vk.delta_g2 * s + vk.beta_g2 + sums.b_g2;
     let blinds = vk.delta_g1 * (r * s) + vk.alpha_g1 * s + vk.beta_g1 * r;
-    let c = sums.a * s + sums.b_g1 * r + blinds + sums.h + sums.l;
+    let c = sums.a * s + sums.b_g1 * r + blinds + h + sums.l;
     Ok(Proof { a: a.to_affine(), b: b.to_affine(), c: c.to_affine() })
 }

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use blstrs::{G1Affine, G1Projective, G2Affine, Scalar};
+use blstrs::{G1Affine, G1Projective, Scalar};
 use rayon::ThreadPool;
 
-use super::assemble::{assemble, Sums};
-use super::bridge;
+use super::assemble::assemble;
+use super::bridge::{self, KernelTable};
 use super::crew::Crew;
+use super::kernels::Kernels;
 use super::multiply::{Multiply, Terms};
-use super::queries::{buffer_bytes, Buffers, InputPoints, Query};
+use super::queries::{BufferSizes, InputPoints, Queries, Query};
 use crate::cancel::Cancel;
 use crate::circuit::{Matrices, Matrix, Shape, Witness};
 use crate::error::{Code, Error, Result};
@@ -17,39 +18,21 @@ use crate::memory::Region;
 use crate::prove::{Backend, Blinding, CircuitData, Proof, Started};
 use crate::units::Bytes;
 
-/// Which kernels the core runs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kernels {
-    /// The fastest that this processor runs.
-    #[default]
-    Fastest,
-    /// Those that run on every processor.
-    Portable,
-}
-
-impl Kernels {
-    /// Their name: `portable`, or that of the instruction set they are made for.
-    pub fn name(self) -> Result<&'static str> {
-        bridge::kernel_name(self == Kernels::Portable)
-            .map_err(|e| Error::new(Code::Backend, format!("the CPU core's kernels: {}", e.what())))
-    }
-}
-
 /// Proves on the processor, on the pool it is given.
 pub struct CpuBackend {
     pub(super) pool: Arc<ThreadPool>,
-    pub(super) kernels: Kernels,
+    pub(super) kernels: &'static KernelTable,
 }
 
 impl CpuBackend {
-    /// A backend whose work runs on `pool`.
-    pub fn new(pool: Arc<ThreadPool>) -> CpuBackend {
+    /// A backend whose work runs on `pool`, with the fastest kernels that this processor runs.
+    pub fn new(pool: Arc<ThreadPool>) -> Result<CpuBackend> {
         CpuBackend::with_kernels(pool, Kernels::Fastest)
     }
 
-    /// A backend with these kernels.
-    pub fn with_kernels(pool: Arc<ThreadPool>, kernels: Kernels) -> CpuBackend {
-        CpuBackend { pool, kernels }
+    /// A backend with these kernels; fails where this processor does not run them.
+    pub fn with_kernels(pool: Arc<ThreadPool>, kernels: Kernels) -> Result<CpuBackend> {
+        Ok(CpuBackend { pool, kernels: kernels.table()? })
     }
 
     /// The pool at the service of one call into C++.
@@ -73,7 +56,7 @@ impl CpuBackend {
         let crew = self.crew(cancel);
         let scalars = a.as_mut_slice::<Scalar>();
         let count = scalars.len().saturating_sub(1);
-        let needed = G1Affine::scratch(count, crew.lanes());
+        let needed = G1Affine::scratch(self.kernels, count, crew.lanes());
         if b.len() < needed {
             drop(b);
             b = self.scratch(needed)?;
@@ -111,16 +94,16 @@ impl Backend for CpuBackend {
         let buffer = shape.domain().saturating_mul(size_of::<Scalar>() as u64);
         let terms = usize::try_from(shape.domain() - 1).unwrap_or(usize::MAX);
         let transforming = buffer.saturating_mul(2).saturating_add(bridge::domain_scratch(threads) as u64);
-        let multiplying = buffer.saturating_add(buffer.max(G1Affine::scratch(terms, threads) as u64));
+        let multiplying =
+            buffer.saturating_add(buffer.max(G1Affine::scratch(self.kernels, terms, threads) as u64));
         Bytes(transforming.max(multiplying).saturating_add(overhead(threads)))
     }
 
     fn finishing_set(&self, shape: &Shape, wide: u64) -> Bytes {
         let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX / 128);
         let (aux, scalars) = (size(shape.aux), size(shape.inputs.saturating_add(wide)));
-        let (terms, first) = buffer_bytes::<G1Affine>(aux, scalars, self.threads());
-        let (_, second) = buffer_bytes::<G2Affine>(aux, scalars, self.threads());
-        Bytes(terms as u64 + first.max(second) as u64 + overhead(self.threads()))
+        let buffers = BufferSizes::new(aux, scalars, self.kernels, self.threads());
+        Bytes(buffers.bytes().saturating_add(overhead(self.threads())))
     }
 
     fn start(&self, circuit: &CircuitData, witness: &Witness, cancel: &Cancel) -> Result<Started> {
@@ -142,20 +125,13 @@ impl Backend for CpuBackend {
         check_witness(circuit.matrices.shape(), witness)?;
         let (srs, densities) = (&circuit.srs, circuit.matrices.densities());
         let crew = self.crew(cancel);
-        let mut buffers = Buffers::new::<G1Affine, G2Affine>(witness, crew.lanes())?;
         let l = Query { name: "l", points: srs.l(), inputs: InputPoints::None, density: &[] };
         let a = Query { name: "a", points: srs.a(), inputs: InputPoints::All, density: densities.a_aux() };
         let b_inputs = InputPoints::Dense(densities.b_input());
         let b_g1 = Query { name: "b_g1", points: srs.b_g1(), inputs: b_inputs, density: densities.b_aux() };
         let b_g2 = Query { name: "b_g2", points: srs.b_g2(), inputs: b_inputs, density: densities.b_aux() };
-        let sums = Sums {
-            h: started.h,
-            l: l.sum(&crew, witness, &mut buffers)?,
-            a: a.sum(&crew, witness, &mut buffers)?,
-            b_g1: b_g1.sum(&crew, witness, &mut buffers)?,
-            b_g2: b_g2.sum(&crew, witness, &mut buffers)?,
-        };
-        assemble(srs.vk(), &sums, blinding)
+        let sums = Queries { l, a, b_g1, b_g2 }.sum(&crew, witness)?;
+        assemble(srs.vk(), started.h, &sums, blinding)
     }
 }
 

@@ -14,10 +14,29 @@ mod ffi {
         limbs: [u64; 36],
     }
 
+    /// The points of one proof's queries, and those of each scalar.
+    struct QueryTerms<'a> {
+        l: &'a [u64],
+        a: &'a [u64],
+        b_g1: &'a [u64],
+        b_g2: &'a [u64],
+        l_indices: &'a [u32],
+        a_indices: &'a [u32],
+        b_indices: &'a [u32],
+    }
+
+    /// The sums of one proof's queries.
+    struct QueryLimbs {
+        l: SumG1,
+        a: SumG1,
+        b_g1: SumG1,
+        b_g2: SumG2,
+    }
+
     extern "Rust" {
         type Crew;
         fn lanes(&self) -> usize;
-        fn portable(&self) -> bool;
+        fn kernels(&self) -> &KernelTable;
         fn run(&self, lanes: usize, count: usize, task: &Task) -> Result<()>;
     }
 
@@ -26,11 +45,16 @@ mod ffi {
 
         type Task;
         fn run_task(task: &Task, lane: usize, index: usize) -> Result<()>;
-        fn kernel_name(portable: bool) -> Result<&'static str>;
+
+        #[cxx_name = "Kernels"]
+        type KernelTable;
+        fn find_kernels(name: &str) -> Result<&'static KernelTable>;
+        fn kernel_name(kernels: &KernelTable) -> Result<&'static str>;
+        fn kernel_names() -> Result<Vec<String>>;
 
         #[allow(dead_code)] // The kernels' own tests.
         fn add_pairs_g1(
-            portable: bool,
+            kernels: &KernelTable,
             points: &[u64],
             pairs: &[u32],
             out: &mut [u64],
@@ -38,7 +62,7 @@ mod ffi {
         ) -> Result<()>;
         #[allow(dead_code)]
         fn add_pairs_g2(
-            portable: bool,
+            kernels: &KernelTable,
             points: &[u64],
             pairs: &[u32],
             out: &mut [u64],
@@ -46,7 +70,7 @@ mod ffi {
         ) -> Result<()>;
         #[allow(dead_code)]
         fn butterflies(
-            portable: bool,
+            kernels: &KernelTable,
             inverse: bool,
             levels: u32,
             tile: &mut [u64],
@@ -54,8 +78,8 @@ mod ffi {
             scratch: &mut [u8],
         ) -> Result<()>;
 
-        fn msm_scratch_g1(scalars: usize, threads: usize) -> usize;
-        fn msm_scratch_g2(scalars: usize, threads: usize) -> usize;
+        fn msm_scratch_g1(kernels: &KernelTable, scalars: usize, threads: usize) -> usize;
+        fn msm_scratch_g2(kernels: &KernelTable, scalars: usize, threads: usize) -> usize;
         fn msm_g1(
             crew: &Crew,
             points: &[u64],
@@ -72,6 +96,15 @@ mod ffi {
             montgomery: bool,
             scratch: &mut [u8],
         ) -> Result<SumG2>;
+
+        fn query_scratch(kernels: &KernelTable, scalars: usize, threads: usize) -> usize;
+        fn multiply_queries(
+            crew: &Crew,
+            queries: &QueryTerms,
+            scalars: &mut [u64],
+            montgomery: bool,
+            scratch: &mut [u8],
+        ) -> Result<QueryLimbs>;
 
         fn fixed_base_scratch_g1(scalars: usize, threads: usize) -> usize;
         fn fixed_base_scratch_g2(scalars: usize, threads: usize) -> usize;
@@ -131,3 +164,6 @@ pub(super) use ffi::*;
 // SAFETY: a task is only ever run through its const method, which C++ defines to be callable from several
 // threads at the same time.
 unsafe impl Sync for ffi::Task {}
+
+// SAFETY: a table is constant for as long as the library is loaded, and so is what its functions use.
+unsafe impl Sync for ffi::KernelTable {}

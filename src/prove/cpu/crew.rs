@@ -8,22 +8,21 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 use rayon::ThreadPool;
 
-use super::backend::Kernels;
-use super::bridge::{run_task, Task};
+use super::bridge::{run_task, KernelTable, Task};
 use crate::cancel::Cancel;
 use crate::error::{Code, Error, Result};
 
 /// The pool's threads at the service of one call into C++.
 pub(super) struct Crew {
     pool: Arc<ThreadPool>,
-    kernels: Kernels,
+    kernels: &'static KernelTable,
     cancel: Cancel,
     /// The first failure of any loop of this call.
     failure: OnceLock<Error>,
 }
 
 impl Crew {
-    pub(super) fn new(pool: &Arc<ThreadPool>, kernels: Kernels, cancel: &Cancel) -> Crew {
+    pub(super) fn new(pool: &Arc<ThreadPool>, kernels: &'static KernelTable, cancel: &Cancel) -> Crew {
         Crew { pool: pool.clone(), kernels, cancel: cancel.clone(), failure: OnceLock::new() }
     }
 
@@ -32,9 +31,9 @@ impl Crew {
         self.pool.current_num_threads()
     }
 
-    /// Whether the work is done with the portable kernels.
-    pub(super) fn portable(&self) -> bool {
-        self.kernels == Kernels::Portable
+    /// What the work is done with.
+    pub(super) fn kernels(&self) -> &'static KernelTable {
+        self.kernels
     }
 
     /// Runs every index below `count` on at most `lanes` lanes; stops at the first failure.

@@ -5,6 +5,7 @@ mod assemble;
 mod backend;
 mod bridge;
 mod crew;
+mod kernels;
 mod limbs;
 mod multiply;
 mod queries;
@@ -13,4 +14,5 @@ mod transform;
 #[cfg(test)]
 mod tests;
 
-pub use backend::{CpuBackend, Kernels};
+pub use backend::CpuBackend;
+pub use kernels::Kernels;

@@ -3,7 +3,7 @@
 use blstrs::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 use group::Group;
 
-use super::bridge;
+use super::bridge::{self, KernelTable};
 use super::crew::Crew;
 use super::limbs::{from_limbs, limbs, limbs_mut};
 use super::CpuBackend;
@@ -36,8 +36,8 @@ pub(super) struct Selected<'a, P> {
 pub(super) trait Multiply: Sized + Copy {
     type Sum: Group + Copy + Send;
 
-    /// The least scratch for so many scalars.
-    fn scratch(scalars: usize, threads: usize) -> usize;
+    /// Scratch for so many scalars.
+    fn scratch(kernels: &KernelTable, scalars: usize, threads: usize) -> usize;
 
     /// Σ scalarᵢ·pointᵢ.
     fn multiply(crew: &Crew, terms: Terms<'_, Self>, scratch: &mut [u8]) -> Result<Self::Sum>;
@@ -49,17 +49,25 @@ pub(super) trait Multiply: Sized + Copy {
     fn sum_selected(crew: &Crew, points: Selected<'_, Self>, scratch: &mut [u8]) -> Result<Self::Sum>;
 }
 
+pub(super) fn sum_g1(sum: &bridge::SumG1) -> G1Projective {
+    from_limbs(G1Projective::identity(), &sum.limbs)
+}
+
+pub(super) fn sum_g2(sum: &bridge::SumG2) -> G2Projective {
+    from_limbs(G2Projective::identity(), &sum.limbs)
+}
+
 impl Multiply for G1Affine {
     type Sum = G1Projective;
 
-    fn scratch(scalars: usize, threads: usize) -> usize {
-        bridge::msm_scratch_g1(scalars, threads)
+    fn scratch(kernels: &KernelTable, scalars: usize, threads: usize) -> usize {
+        bridge::msm_scratch_g1(kernels, scalars, threads)
     }
 
     fn multiply(crew: &Crew, terms: Terms<'_, Self>, scratch: &mut [u8]) -> Result<G1Projective> {
         let (points, scalars) = (limbs(terms.points), limbs_mut(terms.scalars));
         let sum = bridge::msm_g1(crew, points, terms.indices, scalars, terms.montgomery, scratch);
-        Ok(from_limbs(G1Projective::identity(), &crew.outcome(sum)?.limbs))
+        Ok(sum_g1(&crew.outcome(sum)?))
     }
 
     fn bitmap_scratch(words: usize, threads: usize) -> usize {
@@ -69,21 +77,21 @@ impl Multiply for G1Affine {
     fn sum_selected(crew: &Crew, from: Selected<'_, Self>, scratch: &mut [u8]) -> Result<G1Projective> {
         let points = limbs(from.points);
         let sum = bridge::bitmap_sum_g1(crew, points, from.offset, from.selected, from.density, scratch);
-        Ok(from_limbs(G1Projective::identity(), &crew.outcome(sum)?.limbs))
+        Ok(sum_g1(&crew.outcome(sum)?))
     }
 }
 
 impl Multiply for G2Affine {
     type Sum = G2Projective;
 
-    fn scratch(scalars: usize, threads: usize) -> usize {
-        bridge::msm_scratch_g2(scalars, threads)
+    fn scratch(kernels: &KernelTable, scalars: usize, threads: usize) -> usize {
+        bridge::msm_scratch_g2(kernels, scalars, threads)
     }
 
     fn multiply(crew: &Crew, terms: Terms<'_, Self>, scratch: &mut [u8]) -> Result<G2Projective> {
         let (points, scalars) = (limbs(terms.points), limbs_mut(terms.scalars));
         let sum = bridge::msm_g2(crew, points, terms.indices, scalars, terms.montgomery, scratch);
-        Ok(from_limbs(G2Projective::identity(), &crew.outcome(sum)?.limbs))
+        Ok(sum_g2(&crew.outcome(sum)?))
     }
 
     fn bitmap_scratch(words: usize, threads: usize) -> usize {
@@ -93,7 +101,7 @@ impl Multiply for G2Affine {
     fn sum_selected(crew: &Crew, from: Selected<'_, Self>, scratch: &mut [u8]) -> Result<G2Projective> {
         let points = limbs(from.points);
         let sum = bridge::bitmap_sum_g2(crew, points, from.offset, from.selected, from.density, scratch);
-        Ok(from_limbs(G2Projective::identity(), &crew.outcome(sum)?.limbs))
+        Ok(sum_g2(&crew.outcome(sum)?))
     }
 }
 
@@ -137,7 +145,7 @@ impl CpuBackend {
         let crew = self.crew(cancel);
         let mut copy = self.scratch(size_of_val(scalars))?;
         copy.as_mut_slice::<Scalar>().copy_from_slice(scalars);
-        let mut scratch = self.scratch(P::scratch(scalars.len(), crew.lanes()))?;
+        let mut scratch = self.scratch(P::scratch(self.kernels, scalars.len(), crew.lanes()))?;
         let terms = Terms { points, indices: &[], scalars: copy.as_mut_slice(), montgomery: true };
         P::multiply(&crew, terms, scratch.as_mut_slice())
     }

@@ -1,13 +1,18 @@
-//! The queries over the compact witness: a bitmap sum for the values 0 and 1, a multi-scalar
-//! multiplication for inputs and wide values, in bounded chunks.
+//! The queries over the compact witness: bitmap sums for the values 0 and 1, and one multi-scalar
+//! multiplication of all queries by the inputs and wide values, in bounded chunks.
 
-use blstrs::Scalar;
+use blstrs::{G1Affine, G1Projective, G2Affine, G2Projective, Scalar};
 
+use super::bridge::{self, KernelTable};
 use super::crew::Crew;
-use super::multiply::{Multiply, Selected, Terms};
+use super::limbs::{limbs, limbs_mut};
+use super::multiply::{sum_g1, sum_g2, Multiply, Selected};
 use crate::circuit::Witness;
 use crate::error::{Code, Error, Result};
 use crate::memory::{Class, Region, Stage};
+
+/// The index of a scalar that has no point in a query.
+const NO_POINT: u32 = u32::MAX;
 
 /// Which public inputs have a point in a query.
 #[derive(Clone, Copy)]
@@ -28,71 +33,226 @@ pub(super) struct Query<'a, P> {
     pub(super) density: &'a [u64],
 }
 
-/// Buffers of one proof's queries, used by one after the other.
-pub(super) struct Buffers {
+/// The queries over the witness. Those of b have the same variables in both groups.
+pub(super) struct Queries<'a> {
+    pub(super) l: Query<'a, G1Affine>,
+    pub(super) a: Query<'a, G1Affine>,
+    pub(super) b_g1: Query<'a, G1Affine>,
+    pub(super) b_g2: Query<'a, G2Affine>,
+}
+
+/// Their sums.
+pub(super) struct QuerySums {
+    pub(super) l: G1Projective,
+    pub(super) a: G1Projective,
+    pub(super) b_g1: G1Projective,
+    pub(super) b_g2: G2Projective,
+}
+
+/// The size of the buffers of one proof's queries.
+#[derive(Clone, Copy)]
+pub(super) struct BufferSizes {
+    /// Scalars that one multiplication takes at most.
+    chunk: usize,
+    scratch: usize,
+}
+
+impl BufferSizes {
+    /// For a witness with so many private variables, and so many values (inputs included) that need a
+    /// multiplication.
+    pub(super) fn new(aux: usize, scalars: usize, kernels: &KernelTable, threads: usize) -> BufferSizes {
+        const LEAST: usize = 1 << 18;
+        let chunk = scalars.min(LEAST.max(aux / 64));
+        let words = aux.div_ceil(64);
+        let bitmaps = G1Affine::bitmap_scratch(words, threads).max(G2Affine::bitmap_scratch(words, threads));
+        BufferSizes { chunk, scratch: bitmaps.max(bridge::query_scratch(kernels, chunk, threads)) }
+    }
+
+    /// All bytes.
+    pub(super) fn bytes(self) -> u64 {
+        let terms = self.chunk.saturating_mul(size_of::<Scalar>() + 3 * size_of::<u32>());
+        terms.saturating_add(self.scratch) as u64
+    }
+}
+
+/// One chunk of the values that need a multiplication, and where their points are.
+struct Chunk {
     scalars: Region,
-    indices: Region,
-    scratch: Region,
+    l: Region,
+    a: Region,
+    b: Region,
+    len: usize,
 }
 
-/// How many scalars one multiplication takes at most.
-fn chunk_len(aux: usize, scalars: usize) -> usize {
-    const LEAST: usize = 1 << 18;
-    scalars.min(LEAST.max(aux / 64))
-}
-
-/// Bytes of scalars and indices, and of scratch, for the queries of a witness with so many variables
-/// of which so many (inputs included) need a multiplication.
-pub(super) fn buffer_bytes<P: Multiply>(aux: usize, scalars: usize, threads: usize) -> (usize, usize) {
-    let chunk = chunk_len(aux, scalars);
-    let scratch = P::scratch(chunk, threads).max(P::bitmap_scratch(aux.div_ceil(64), threads));
-    (chunk * (size_of::<Scalar>() + size_of::<u32>()), scratch)
-}
-
-impl Buffers {
-    /// Buffers that suffice for queries in P and in Q.
-    pub(super) fn new<P: Multiply, Q: Multiply>(witness: &Witness, threads: usize) -> Result<Buffers> {
-        let (aux, scalars) = (witness.aux_len(), witness.inputs().len() + witness.wide_values().len());
-        let (_, first) = buffer_bytes::<P>(aux, scalars, threads);
-        let (_, second) = buffer_bytes::<Q>(aux, scalars, threads);
-        let chunk = chunk_len(aux, scalars);
-        let region = |bytes| Region::zeroed(Class::WorkingSet, Stage::Finishing, bytes);
-        Ok(Buffers {
-            scalars: region(chunk * size_of::<Scalar>())?,
-            indices: region(chunk * size_of::<u32>())?,
-            scratch: region(first.max(second))?,
+impl Chunk {
+    fn new(capacity: usize) -> Result<Chunk> {
+        let indices = || region(capacity * size_of::<u32>());
+        Ok(Chunk {
+            scalars: region(capacity * size_of::<Scalar>())?,
+            l: indices()?,
+            a: indices()?,
+            b: indices()?,
+            len: 0,
         })
+    }
+
+    /// Takes as many terms as there is room for.
+    fn fill(&mut self, terms: &mut impl Iterator<Item = Result<Term>>) -> Result<()> {
+        let places = self.scalars.as_mut_slice::<Scalar>().iter_mut();
+        let places = places.zip(self.l.as_mut_slice::<u32>()).zip(self.a.as_mut_slice::<u32>());
+        self.len = 0;
+        for (((scalar, l), a), b) in places.zip(self.b.as_mut_slice::<u32>()) {
+            let Some(term) = terms.next() else { break };
+            (*scalar, [*l, *a, *b]) = term?;
+            self.len += 1;
+        }
+        Ok(())
+    }
+}
+
+/// A value, and its point in the queries l, a and b.
+type Term = (Scalar, [u32; 3]);
+
+fn region(bytes: usize) -> Result<Region> {
+    Region::zeroed(Class::WorkingSet, Stage::Finishing, bytes)
+}
+
+impl Queries<'_> {
+    /// Σ valueᵢ·pointᵢ of each query, over the variables that have a point in it.
+    pub(super) fn sum(&self, crew: &Crew, witness: &Witness) -> Result<QuerySums> {
+        let offsets = self.check(witness)?;
+        let scalars = witness.inputs().len() + witness.wide_values().len();
+        let sizes = BufferSizes::new(witness.aux_len(), scalars, crew.kernels(), crew.lanes());
+        let mut scratch = region(sizes.scratch)?;
+        let mut sums = self.sum_bits(crew, witness, offsets, scratch.as_mut_slice())?;
+        let mut chunk = Chunk::new(sizes.chunk)?;
+        let mut terms = self.input_terms(witness).chain(self.wide_terms(witness, offsets));
+        loop {
+            chunk.fill(&mut terms)?;
+            if chunk.len == 0 {
+                return Ok(sums);
+            }
+            let more = self.multiply(crew, &mut chunk, scratch.as_mut_slice())?;
+            sums.l += more.l;
+            sums.a += more.a;
+            sums.b_g1 += more.b_g1;
+            sums.b_g2 += more.b_g2;
+        }
+    }
+
+    /// The sums over the values one.
+    fn sum_bits(
+        &self,
+        crew: &Crew,
+        witness: &Witness,
+        [l, a, b]: [usize; 3],
+        scratch: &mut [u8],
+    ) -> Result<QuerySums> {
+        Ok(QuerySums {
+            l: self.l.sum_bits(crew, witness, l, scratch)?,
+            a: self.a.sum_bits(crew, witness, a, scratch)?,
+            b_g1: self.b_g1.sum_bits(crew, witness, b, scratch)?,
+            b_g2: self.b_g2.sum_bits(crew, witness, b, scratch)?,
+        })
+    }
+
+    /// The sums over one chunk; destroys its scalars.
+    fn multiply(&self, crew: &Crew, chunk: &mut Chunk, scratch: &mut [u8]) -> Result<QuerySums> {
+        let len = chunk.len;
+        let terms = bridge::QueryTerms {
+            l: limbs(self.l.points),
+            a: limbs(self.a.points),
+            b_g1: limbs(self.b_g1.points),
+            b_g2: limbs(self.b_g2.points),
+            l_indices: &chunk.l.as_slice::<u32>()[..len],
+            a_indices: &chunk.a.as_slice::<u32>()[..len],
+            b_indices: &chunk.b.as_slice::<u32>()[..len],
+        };
+        let scalars = limbs_mut(&mut chunk.scalars.as_mut_slice::<Scalar>()[..len]);
+        let sums = crew.outcome(bridge::multiply_queries(crew, &terms, scalars, true, scratch))?;
+        Ok(QuerySums {
+            l: sum_g1(&sums.l),
+            a: sum_g1(&sums.a),
+            b_g1: sum_g1(&sums.b_g1),
+            b_g2: sum_g2(&sums.b_g2),
+        })
+    }
+
+    /// The inputs, with their points.
+    fn input_terms<'a>(&'a self, witness: &'a Witness) -> impl Iterator<Item = Result<Term>> + 'a {
+        let mut ranks = [0; 3];
+        let inputs = [self.l.inputs, self.a.inputs, self.b_g1.inputs];
+        witness.inputs().iter().enumerate().map(move |(at, value)| {
+            let mut points = [NO_POINT; 3];
+            for ((point, rank), inputs) in points.iter_mut().zip(&mut ranks).zip(inputs) {
+                if inputs.contains(at) {
+                    *point = narrow(*rank)?;
+                    *rank += 1;
+                }
+            }
+            Ok((*value, points))
+        })
+    }
+
+    /// The wide values, with their points.
+    fn wide_terms<'a>(
+        &'a self,
+        witness: &'a Witness,
+        offsets: [usize; 3],
+    ) -> impl Iterator<Item = Result<Term>> + 'a {
+        let mut bases = offsets;
+        let densities = [self.l.density, self.a.density, self.b_g1.density];
+        let words = witness.wide_bits().iter().enumerate().flat_map(move |(word, wide)| {
+            let dense = densities.map(|density| if density.is_empty() { u64::MAX } else { density[word] });
+            let starts = bases;
+            for (base, dense) in bases.iter_mut().zip(dense) {
+                *base += dense.count_ones() as usize;
+            }
+            bits(*wide).map(move |bit| (bit, starts, dense))
+        });
+        words.zip(witness.wide_values()).map(|((bit, starts, dense), value)| {
+            let mut points = [NO_POINT; 3];
+            for ((point, start), dense) in points.iter_mut().zip(starts).zip(dense) {
+                if dense & bit != 0 {
+                    *point = narrow(start + (dense & (bit - 1)).count_ones() as usize)?;
+                }
+            }
+            Ok((*value, points))
+        })
+    }
+
+    /// Refuses a key that has other points than the variables need. Returns where each query's private
+    /// variables start.
+    fn check(&self, witness: &Witness) -> Result<[usize; 3]> {
+        let offsets = [self.l.check(witness)?, self.a.check(witness)?, self.b_g1.check(witness)?];
+        self.b_g2.check(witness)?;
+        Ok(offsets)
+    }
+}
+
+/// The set bits of a word, each on its own.
+fn bits(mut rest: u64) -> impl Iterator<Item = u64> {
+    std::iter::from_fn(move || {
+        let bit = rest & rest.wrapping_neg();
+        rest ^= bit;
+        (bit != 0).then_some(bit)
+    })
+}
+
+impl InputPoints<'_> {
+    fn contains(self, at: usize) -> bool {
+        match self {
+            InputPoints::None => false,
+            InputPoints::All => true,
+            InputPoints::Dense(bits) => bits.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1),
+        }
     }
 }
 
 impl<P: Multiply> Query<'_, P> {
-    /// Σ valueᵢ·pointᵢ over the variables that have a point.
-    pub(super) fn sum(&self, crew: &Crew, witness: &Witness, buffers: &mut Buffers) -> Result<P::Sum> {
-        self.check(witness)?;
-        let offset = self.input_points(witness);
-        let bits =
-            Selected { points: self.points, offset, selected: witness.value_bits(), density: self.density };
-        let mut sum = P::sum_selected(crew, bits, buffers.scratch.as_mut_slice())?;
-        let mut terms = self.input_terms(witness).chain(WideTerms::new(witness, self.density, offset));
-        loop {
-            let scalars = buffers.scalars.as_mut_slice::<Scalar>();
-            let indices = buffers.indices.as_mut_slice::<u32>();
-            let mut count = 0;
-            for ((scalar, index), term) in scalars.iter_mut().zip(indices.iter_mut()).zip(terms.by_ref()) {
-                (*index, *scalar) = (narrow(term.0)?, term.1);
-                count += 1;
-            }
-            if count == 0 {
-                return Ok(sum);
-            }
-            let chunk = Terms {
-                points: self.points,
-                indices: &indices[..count],
-                scalars: &mut scalars[..count],
-                montgomery: true,
-            };
-            sum += P::multiply(crew, chunk, buffers.scratch.as_mut_slice())?;
-        }
+    fn sum_bits(&self, crew: &Crew, witness: &Witness, offset: usize, scratch: &mut [u8]) -> Result<P::Sum> {
+        let (selected, density) = (witness.value_bits(), self.density);
+        P::sum_selected(crew, Selected { points: self.points, offset, selected, density }, scratch)
     }
 
     /// Points that belong to inputs.
@@ -104,18 +264,8 @@ impl<P: Multiply> Query<'_, P> {
         }
     }
 
-    fn input_terms<'a>(&'a self, witness: &'a Witness) -> impl Iterator<Item = (usize, Scalar)> + 'a {
-        let has_point = |at: usize| match self.inputs {
-            InputPoints::None => false,
-            InputPoints::All => true,
-            InputPoints::Dense(bits) => bits.get(at / 64).is_some_and(|word| word >> (at % 64) & 1 == 1),
-        };
-        let dense = witness.inputs().iter().enumerate().filter(move |(at, _)| has_point(*at));
-        dense.enumerate().map(|(rank, (_, value))| (rank, *value))
-    }
-
-    /// Refuses a key that has other points than the variables need.
-    fn check(&self, witness: &Witness) -> Result<()> {
+    /// Where its private variables' points start, if it has as many points as the variables need.
+    fn check(&self, witness: &Witness) -> Result<usize> {
         let words = witness.aux_len().div_ceil(64);
         let fits = witness.value_bits().len() == words
             && witness.wide_bits().len() == words
@@ -125,9 +275,10 @@ impl<P: Multiply> Query<'_, P> {
         } else {
             self.density.iter().map(|word| word.count_ones() as usize).sum()
         };
-        let needed = self.input_points(witness) + aux_points;
+        let offset = self.input_points(witness);
+        let needed = offset + aux_points;
         if fits && needed == self.points.len() {
-            return Ok(());
+            return Ok(offset);
         }
         Err(Error::new(
             Code::ParametersInvalid,
@@ -143,58 +294,4 @@ impl<P: Multiply> Query<'_, P> {
 
 fn narrow(index: usize) -> Result<u32> {
     u32::try_from(index).map_err(|_| Error::new(Code::Unsupported, "a query of more than 2^32 points"))
-}
-
-/// The wide values that have a point, with its position.
-struct WideTerms<'a> {
-    wide: &'a [u64],
-    density: &'a [u64],
-    values: std::slice::Iter<'a, Scalar>,
-    word: usize,
-    /// Wide variables of the current word that are still to come.
-    rest: u64,
-    /// The point of the current word's first variable that has one.
-    base: usize,
-}
-
-impl<'a> WideTerms<'a> {
-    fn new(witness: &'a Witness, density: &'a [u64], offset: usize) -> Self {
-        let wide = witness.wide_bits();
-        WideTerms {
-            wide,
-            density,
-            values: witness.wide_values().iter(),
-            word: 0,
-            rest: wide.first().copied().unwrap_or(0),
-            base: offset,
-        }
-    }
-
-    fn dense(&self) -> u64 {
-        if self.density.is_empty() {
-            return u64::MAX;
-        }
-        self.density.get(self.word).copied().unwrap_or(0)
-    }
-}
-
-impl Iterator for WideTerms<'_> {
-    type Item = (usize, Scalar);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        loop {
-            while self.rest == 0 {
-                self.base += self.dense().count_ones() as usize;
-                self.word += 1;
-                self.rest = *self.wide.get(self.word)?;
-            }
-            let bit = self.rest & self.rest.wrapping_neg();
-            self.rest ^= bit;
-            let value = self.values.next()?;
-            if self.dense() & bit != 0 {
-                let rank = (self.dense() & (bit - 1)).count_ones() as usize;
-                return Some((self.base + rank, *value));
-            }
-        }
-    }
 }

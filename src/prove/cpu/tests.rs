@@ -17,7 +17,7 @@ use super::CpuBackend;
 
 /// A backend on a pool of `threads` threads.
 fn backend(threads: usize) -> CpuBackend {
-    CpuBackend::new(Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap()))
+    CpuBackend::new(Arc::new(rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap())).unwrap()
 }
 
 /// Scalars that take every path: zero, one, r − 1, small ones, random ones.

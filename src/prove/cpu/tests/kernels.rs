@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::scalar;
 use crate::memory::{Class, Region, Stage};
-use crate::prove::cpu::bridge;
+use crate::prove::cpu::bridge::{self, KernelTable};
+use crate::prove::cpu::kernels::Kernels;
 use crate::prove::cpu::limbs::{limbs, limbs_mut};
 
 /// `right` of a pair that only moves its left operand.
@@ -20,7 +21,8 @@ const LARGEST: [u64; 6] = [
     0x4b1b_a7b6_434b_acd7,
     0x1a01_11ea_397f_e69a,
 ];
-type Kernel = fn(bool, &[u64], &[u32], &mut [u64], &mut [u8]) -> std::result::Result<(), cxx::Exception>;
+type Kernel =
+    fn(&KernelTable, &[u64], &[u32], &mut [u64], &mut [u8]) -> std::result::Result<(), cxx::Exception>;
 
 /// A coordinate, in whatever form: the ends of the range, sparse limbs, random ones.
 fn coordinate() -> impl Strategy<Value = [u64; 6]> {
@@ -44,17 +46,23 @@ fn points_and_pairs(coordinates: usize) -> impl Strategy<Value = (Vec<u64>, Vec<
     })
 }
 
-fn sums(kernel: Kernel, portable: bool, points: &[u64], pairs: &[u32], point: usize) -> Vec<u64> {
+/// The portable set, and those of this processor that are held against it.
+fn sets() -> (&'static KernelTable, Vec<&'static KernelTable>) {
+    let own = Kernels::available().unwrap().into_iter().filter(|set| *set != Kernels::Portable);
+    (Kernels::Portable.table().unwrap(), own.map(|set| set.table().unwrap()).collect())
+}
+
+fn sums(kernel: Kernel, set: &KernelTable, points: &[u64], pairs: &[u32], point: usize) -> Vec<u64> {
     let mut out = vec![0; pairs.len() / 2 * point];
     let mut scratch = Region::zeroed(Class::WorkingSet, Stage::Proving, 1 << 16).unwrap();
-    kernel(portable, points, pairs, &mut out, scratch.as_mut_slice()).unwrap();
+    kernel(set, points, pairs, &mut out, scratch.as_mut_slice()).unwrap();
     out
 }
 
-fn butterflies(portable: bool, inverse: bool, levels: u32, tile: &mut [Scalar], twiddles: &[Scalar]) {
+fn butterflies(set: &KernelTable, inverse: bool, levels: u32, tile: &mut [Scalar], twiddles: &[Scalar]) {
     let mut scratch = Region::zeroed(Class::WorkingSet, Stage::Proving, 1 << 19).unwrap();
     let scratch = scratch.as_mut_slice();
-    bridge::butterflies(portable, inverse, levels, limbs_mut(tile), limbs(twiddles), scratch).unwrap();
+    bridge::butterflies(set, inverse, levels, limbs_mut(tile), limbs(twiddles), scratch).unwrap();
 }
 
 proptest! {
@@ -62,14 +70,20 @@ proptest! {
 
     #[test]
     fn g1_sums_agree((points, pairs) in points_and_pairs(2)) {
-        let sums = |portable| sums(bridge::add_pairs_g1, portable, &points, &pairs, 12);
-        prop_assert_eq!(sums(true), sums(false));
+        let sums = |set| sums(bridge::add_pairs_g1, set, &points, &pairs, 12);
+        let (portable, own) = sets();
+        for set in own {
+            prop_assert_eq!(sums(portable), sums(set));
+        }
     }
 
     #[test]
     fn g2_sums_agree((points, pairs) in points_and_pairs(4)) {
-        let sums = |portable| sums(bridge::add_pairs_g2, portable, &points, &pairs, 24);
-        prop_assert_eq!(sums(true), sums(false));
+        let sums = |set| sums(bridge::add_pairs_g2, set, &points, &pairs, 24);
+        let (portable, own) = sets();
+        for set in own {
+            prop_assert_eq!(sums(portable), sums(set));
+        }
     }
 
     #[test]
@@ -82,12 +96,15 @@ proptest! {
             )),
         inverse: bool,
     ) {
-        let run = |portable| {
+        let run = |set| {
             let mut tile: Vec<Scalar> = tile.clone();
-            butterflies(portable, inverse, levels, &mut tile, &twiddles);
+            butterflies(set, inverse, levels, &mut tile, &twiddles);
             tile
         };
-        prop_assert_eq!(run(true), run(false));
+        let (portable, own) = sets();
+        for set in own {
+            prop_assert_eq!(run(portable), run(set));
+        }
     }
 }
 
@@ -97,16 +114,16 @@ proptest! {
 fn the_threads_rounding_mode_does_not_matter() {
     const TOWARDS_ZERO_AND_FLUSHING: u32 = 0xffc0;
     let values: Vec<Scalar> = (1..=1 << 8).map(|i: u64| Scalar::from(i).square() - Scalar::from(7)).collect();
-    let run = |portable| {
+    let run = |set: &KernelTable| {
         let mut tile = values.clone();
-        butterflies(portable, false, 8, &mut tile, &values);
+        butterflies(set, false, 8, &mut tile, &values);
         tile
     };
-    let expected = run(true);
+    let expected = run(Kernels::Portable.table().unwrap());
     let (got, mode) = std::thread::scope(|scope| {
         let changed = || {
             set_mode(TOWARDS_ZERO_AND_FLUSHING);
-            (run(false), mode())
+            (run(Kernels::Fastest.table().unwrap()), mode())
         };
         scope.spawn(changed).join().unwrap()
     });
@@ -126,4 +143,21 @@ fn mode() -> u32 {
     // SAFETY: stores the control register of this thread to a local.
     unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &mut mode, options(nostack)) }
     mode
+}
+
+#[test]
+fn a_set_is_found_by_its_name() {
+    let available = Kernels::available().unwrap();
+    assert_eq!(available.last(), Some(&Kernels::Portable));
+    assert_eq!(Kernels::Fastest.name().unwrap(), available[0].as_str());
+    for set in Kernels::ALL.into_iter().filter(|set| *set != Kernels::Fastest) {
+        match set.name() {
+            Ok(name) => assert_eq!((name, available.contains(&set)), (set.as_str(), true)),
+            Err(error) => {
+                assert!(!available.contains(&set));
+                assert!(error.message().contains(&format!("kernels = \"{set}\"")), "{error}");
+                assert!(error.message().contains("portable"), "{error}");
+            }
+        }
+    }
 }

@@ -102,7 +102,7 @@ fn a_failure_inside_a_loop_is_an_error() {
     for threads in [1, 2] {
         let backend = backend(threads);
         let crew = backend.crew(&Cancel::new());
-        let mut scratch = backend.scratch(G1Affine::scratch(2, threads)).unwrap();
+        let mut scratch = backend.scratch(G1Affine::scratch(backend.kernels, 2, threads)).unwrap();
         let mut multiply = |crew: &Crew, indices: &[u32]| {
             let terms = Terms {
                 points: &[G1Affine::generator()],

@@ -51,8 +51,8 @@ fn check(circuit: RandomCircuit, threads: usize) {
     let blinding = Blinding { r: random_scalar([1; 32]), s: random_scalar([circuit.aux as u8; 32]) };
     let mut expected = Vec::new();
     create_proof(circuit, &params, blinding.r, blinding.s).unwrap().write(&mut expected).unwrap();
-    for kernels in [Kernels::Fastest, Kernels::Portable] {
-        let backend = CpuBackend::with_kernels(backend.pool.clone(), kernels);
+    for kernels in Kernels::available().unwrap() {
+        let backend = CpuBackend::with_kernels(backend.pool.clone(), kernels).unwrap();
         let started = backend.start(&data, &witness, &cancel).unwrap();
         let proof = backend.finish(&data, &witness, started, blinding, &cancel).unwrap();
         assert_eq!(proof.to_bytes().as_slice(), expected, "{kernels:?}");
