@@ -1,12 +1,23 @@
 //! `forebay-bench NAME`: measures forebay beside its peers in one run and prints a table. Every figure in
 //! the documents comes from here.
 
+mod concrete;
+mod contest;
+mod curve;
+mod field;
+mod inputs;
 mod memory;
+mod msm;
+mod ntt;
+mod peers;
 mod process;
 mod prove;
 mod report;
+mod scale;
 mod setup;
+mod sizes;
 mod srs;
+mod synthesis;
 mod timeline;
 mod world;
 
@@ -41,18 +52,34 @@ struct Arguments {
     /// The proof kind, where one circuit is measured [default: winning_post; memory, srs and timeline: porep_c2]
     #[arg(long, value_name = "KIND")]
     kind: Option<ProofKind>,
-    /// Use the kernels that run on every processor, not the fastest ones.
+    /// The kernels of ours: auto, portable, avx2 or ifma.
+    #[arg(long, value_name = "NAME", default_value_t)]
+    kernels: Kernels,
+    /// Count processor time, not the time that passes: for --threads 1 on a machine that is not quiet.
     #[arg(long)]
-    portable: bool,
+    cpu: bool,
+    /// prove: also gnark, on a synthetic circuit of the same size.
+    #[arg(long)]
+    gnark: bool,
     /// Folder for sectors, development parameters and matrices [default: that of `forebay demo`]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
+    #[command(flatten)]
+    sizes: sizes::Sizes,
+    #[command(flatten)]
+    scale: scale::Options,
     #[command(flatten)]
     timeline: timeline::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Bench {
+    /// Products in Fp, Fp2 and Fr against blst, arkworks and gnark-crypto.
+    Field,
+    /// Multi-scalar multiplications against blst, arkworks, bellperson's and gnark-crypto.
+    Msm,
+    /// Transforms over Fr against arkworks, bellperson's and gnark-crypto.
+    Ntt,
     /// Resident bytes: a queued partition, the matrices, the prover's working set.
     Memory,
     /// Development setup against bellperson's generator.
@@ -61,6 +88,10 @@ enum Bench {
     Srs,
     /// One proof against bellperson's CPU prover: same circuit, same randomness, same bytes.
     Prove,
+    /// The compact witness of PoRep against bellperson's synthesis; evaluation of A and B.
+    Synthesis,
+    /// Core-seconds and bytes of growing synthetic circuits, projected to 2^27.
+    Scale,
     /// Memory over time while several requests run under a limit; draws a picture.
     Timeline,
 }
@@ -68,8 +99,8 @@ enum Bench {
 impl Bench {
     fn default_kind(self) -> ProofKind {
         match self {
-            Bench::Memory | Bench::Srs | Bench::Timeline => ProofKind::PorepC2,
             Bench::Setup | Bench::Prove => ProofKind::WinningPost,
+            _ => ProofKind::PorepC2,
         }
     }
 }
@@ -77,19 +108,32 @@ impl Bench {
 fn run(arguments: &Arguments) -> Result<Report, Failure> {
     let threads = match arguments.threads {
         Some(threads) => threads,
+        // Its goals are those of one thread.
+        None if matches!(arguments.name, Bench::Synthesis) => 1,
         None => std::thread::available_parallelism()?.get(),
     };
     let kind = arguments.kind.unwrap_or(arguments.name.default_kind());
-    let kernels = if arguments.portable { Kernels::Portable } else { Kernels::Fastest };
+    if arguments.cpu && threads != 1 {
+        return Err("--cpu counts the time of all threads together: it needs --threads 1".into());
+    }
+    if arguments.cpu {
+        process::count_processor_time();
+    }
     // Before any other thread exists: the peers read these once.
     std::env::set_var("RAYON_NUM_THREADS", threads.to_string());
     std::env::set_var("EC_GPU_NUM_THREADS", threads.to_string());
-    let world = World::open(arguments.cache.clone(), threads, kernels)?;
+    let world = World::open(arguments.cache.clone(), threads, arguments.kernels)?;
+    let sizes = arguments.sizes.clone().judged(arguments.check);
     match arguments.name {
+        Bench::Field => field::run(&world, sizes.alone),
+        Bench::Msm => msm::run(&world, &sizes),
+        Bench::Ntt => ntt::run(&world, &sizes),
         Bench::Memory => memory::run(&world, kind),
         Bench::Setup => setup::run(&world, kind),
         Bench::Srs => srs::run(&world, kind),
-        Bench::Prove => prove::run(&world, kind),
+        Bench::Prove => prove::run(&world, kind, arguments.gnark),
+        Bench::Synthesis => synthesis::run(&world),
+        Bench::Scale => scale::run(&world, &arguments.scale),
         Bench::Timeline => timeline::run(&world, kind, threads, &arguments.timeline),
     }
 }

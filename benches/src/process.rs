@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use cpu_time::ProcessTime;
+
 /// Resident anonymous bytes of this process: heap, stacks and anonymous mappings, not mapped files.
 pub fn anonymous() -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -45,9 +47,56 @@ impl PeakSampler {
     }
 }
 
+/// Whether `timed` counts this process' processor time, not the time that passes.
+static PROCESSOR_TIME: AtomicBool = AtomicBool::new(false);
+
+/// From now on `timed` counts the time that this process' threads run: for one thread on a busy machine.
+pub fn count_processor_time() {
+    PROCESSOR_TIME.store(true, Ordering::Relaxed);
+}
+
+/// Whether `timed` counts processor time.
+pub fn counts_processor_time() -> bool {
+    PROCESSOR_TIME.load(Ordering::Relaxed)
+}
+
+/// A stopwatch for what `timed` cannot enclose.
+pub enum Time {
+    /// Of the clock.
+    Passed(Instant),
+    /// Of this process' threads.
+    Ran(ProcessTime),
+}
+
+impl Time {
+    /// Starts it.
+    pub fn start() -> Time {
+        if PROCESSOR_TIME.load(Ordering::Relaxed) {
+            Time::Ran(ProcessTime::now())
+        } else {
+            Time::Passed(Instant::now())
+        }
+    }
+
+    /// Seconds since then.
+    pub fn seconds(&self) -> f64 {
+        match self {
+            Time::Passed(start) => start.elapsed().as_secs_f64(),
+            Time::Ran(start) => start.elapsed().as_secs_f64(),
+        }
+    }
+}
+
 /// Runs `f` and returns its result and the seconds it took.
 pub fn timed<T>(f: impl FnOnce() -> T) -> (T, f64) {
-    let start = Instant::now();
+    let time = Time::start();
+    let value = f();
+    (value, time.seconds())
+}
+
+/// Runs `f` and returns its result and the seconds that all threads of this process ran meanwhile.
+pub fn on_cores<T>(f: impl FnOnce() -> T) -> (T, f64) {
+    let start = ProcessTime::now();
     let value = f();
     (value, start.elapsed().as_secs_f64())
 }

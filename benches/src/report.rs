@@ -11,6 +11,8 @@ pub enum Goal {
     RatioAtLeast(f64),
     /// The ratio against the peer is at most this.
     RatioAtMost(f64),
+    /// A goal that does not hold here, and why: shown, not judged.
+    Unjudged(&'static str),
     /// Shown for its own sake.
     None,
 }
@@ -54,17 +56,31 @@ impl Row {
 #[derive(Default)]
 pub struct Report {
     rows: Vec<Row>,
+    notes: Vec<String>,
 }
 
 impl Report {
+    /// A sentence that belongs to the figures: what a peer is, what was left out.
+    pub fn note(&mut self, note: impl Into<String>) {
+        let note = note.into();
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+
     /// A figure of ours alone.
     pub fn value(&mut self, name: &str, value: f64, unit: &'static str, goal: Goal) {
         self.push(Row::new(name, value, unit), goal);
     }
 
-    /// Our time beside a peer's; the ratio is how many times faster ours is.
+    /// Our seconds beside a peer's; the ratio is how many times faster ours is.
     pub fn faster(&mut self, name: &str, ours: f64, peer: (&str, f64), goal: Goal) {
-        self.push(Row::new(name, ours, "s").beside(peer, peer.1 / ours), goal);
+        self.quicker(name, ours, "s", peer, goal);
+    }
+
+    /// Our time beside a peer's, in this unit; the ratio is how many times faster ours is.
+    pub fn quicker(&mut self, name: &str, ours: f64, unit: &'static str, peer: (&str, f64), goal: Goal) {
+        self.push(Row::new(name, ours, unit).beside(peer, peer.1 / ours), goal);
     }
 
     /// Our size beside a peer's; the ratio is ours over theirs.
@@ -77,6 +93,7 @@ impl Report {
             Goal::AtMost(limit) => (Some(format!("<= {}", figure(limit))), Some(row.value <= limit)),
             Goal::RatioAtLeast(limit) => (Some(format!(">= {limit}x")), row.ratio.map(|r| r >= limit)),
             Goal::RatioAtMost(limit) => (Some(format!("<= {limit}x")), row.ratio.map(|r| r <= limit)),
+            Goal::Unjudged(reason) => (Some(reason.to_owned()), None),
             Goal::None => (None, None),
         };
         eprintln!("  {}: {} {}", row.name, figure(row.value), row.unit);
@@ -94,6 +111,7 @@ impl Report {
             for row in &self.rows {
                 println!("{}", serde_json::to_string(row)?);
             }
+            self.notes.iter().for_each(|note| eprintln!("{note}"));
             return Ok(());
         }
         println!(
@@ -117,6 +135,7 @@ impl Report {
                 }
             );
         }
+        self.notes.iter().for_each(|note| println!("{note}"));
         Ok(())
     }
 }

@@ -15,6 +15,7 @@ use forebay::srs::{Store, StoreConfig, Work};
 use forebay::wire::SubmitProofRequest;
 use forebay_sector::{Kind, Message, Recipe, Request, Sector, SECTOR_SIZE};
 
+use crate::report::Goal;
 use crate::Failure;
 
 /// Seed of the demonstration's sector.
@@ -92,6 +93,26 @@ impl World {
         Ok(path)
     }
 
+    /// A core with the same kernels on one thread.
+    pub fn single(&self) -> Result<CpuBackend, Failure> {
+        let pool = Arc::new(rayon::ThreadPoolBuilder::new().num_threads(1).build()?);
+        Ok(CpuBackend::with_kernels(pool, self.kernels)?)
+    }
+
+    /// Threads of the pool.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// A goal of the AVX-512 IFMA kernels on one thread.
+    pub fn on_ifma(&self, goal: Goal) -> Result<Goal, Failure> {
+        Ok(match (self.kernels.name()?, self.threads()) {
+            ("ifma", 1) => goal,
+            ("ifma", _) => Goal::Unjudged("one thread's"),
+            _ => Goal::Unjudged("needs IFMA"),
+        })
+    }
+
     /// Runs work on parameters in the pool.
     pub fn work<T: Send>(&self, body: impl FnOnce(&Work) -> forebay::Result<T> + Send) -> Result<T, Failure> {
         let work = Work { arithmetic: &self.core, progress: &|_| (), cancel: &Cancel::new() };
@@ -118,7 +139,8 @@ impl World {
         Ok((0..count).map(|i| named(i).encode_to_vec()).collect())
     }
 
-    fn request(&self, kind: ProofKind) -> Result<Request, Failure> {
+    /// The request of a kind, of the real sector.
+    pub fn request(&self, kind: ProofKind) -> Result<Request, Failure> {
         let sector = Sector::load_or_make(&self.cache.join("sectors"), Recipe::new(SEED))?;
         let of_sector = match kind {
             ProofKind::PorepC2 => Kind::PorepC2,

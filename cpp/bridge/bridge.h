@@ -34,6 +34,8 @@ void add_pairs_g2(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut 
 // A tile whose rows lie side by side.
 void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles,
                  Bytes scratch);
+// `product` is a Product; see ProductBatch.
+void repeat_product(const Kernels& kernels, uint32_t product, LimbsMut values, Limbs factors, size_t rounds);
 
 size_t msm_scratch_g1(const Kernels& kernels, size_t scalars, size_t threads);
 size_t msm_scratch_g2(const Kernels& kernels, size_t scalars, size_t threads);

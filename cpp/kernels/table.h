@@ -2,6 +2,7 @@
 #pragma once
 
 #include "curve/add_pairs.h"
+#include "kernels/products.h"
 #include "kernels/transforms.h"
 
 namespace forebay {
@@ -12,6 +13,8 @@ struct Kernels {
     void (*add_pairs_g1)(const Points<G1>&, const Pair*, size_t, const PairScratch<G1>&);
     void (*add_pairs_g2)(const Points<G2>&, const Pair*, size_t, const PairScratch<G2>&);
     const TransformKernels* transforms;
+    // For measurements: elements are held in the kernels' own form from the first round to the last.
+    void (*repeat_product)(const ProductBatch& batch);
     // Points whose additions share an inversion: enough that its cost does not show, few enough for a share
     // of the second-level cache.
     size_t chunk_g1 = 2048;

@@ -2,6 +2,7 @@
 #include "kernels/ifma.h"
 #include "kernels/ifma/add_pairs.h"
 #include "kernels/ifma/pointwise.h"
+#include "kernels/ifma/products.h"
 #include "kernels/portable.h"
 
 namespace forebay::FOREBAY_IFMA {
@@ -40,6 +41,6 @@ const TransformKernels kTransforms = {
 
 }  // namespace
 
-const Kernels kKernels = {"ifma", add_pairs_g1, add_pairs_g2, &kTransforms};
+const Kernels kKernels = {"ifma", add_pairs_g1, add_pairs_g2, &kTransforms, repeat_product};
 
 }  // namespace forebay::FOREBAY_IFMA

@@ -20,7 +20,7 @@
 #define FOREBAY_INLINE __attribute__((always_inline)) inline
 #endif
 
-#define FOREBAY_CALL __attribute__((noinline))
+#define FOREBAY_CALL [[maybe_unused]] __attribute__((noinline))
 
 namespace forebay::FOREBAY_IFMA {
 namespace {

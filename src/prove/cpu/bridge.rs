@@ -78,6 +78,14 @@ mod ffi {
             scratch: &mut [u8],
         ) -> Result<()>;
 
+        fn repeat_product(
+            kernels: &KernelTable,
+            product: u32,
+            values: &mut [u64],
+            factors: &[u64],
+            rounds: usize,
+        ) -> Result<()>;
+
         fn msm_scratch_g1(kernels: &KernelTable, scalars: usize, threads: usize) -> usize;
         fn msm_scratch_g2(kernels: &KernelTable, scalars: usize, threads: usize) -> usize;
         fn msm_g1(

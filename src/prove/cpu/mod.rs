@@ -8,6 +8,7 @@ mod crew;
 mod kernels;
 mod limbs;
 mod multiply;
+mod products;
 mod queries;
 mod transform;
 
@@ -16,3 +17,4 @@ mod tests;
 
 pub use backend::CpuBackend;
 pub use kernels::Kernels;
+pub use products::Product;

@@ -25,7 +25,7 @@ type Kernel =
     fn(&KernelTable, &[u64], &[u32], &mut [u64], &mut [u8]) -> std::result::Result<(), cxx::Exception>;
 
 /// A coordinate, in whatever form: the ends of the range, sparse limbs, random ones.
-fn coordinate() -> impl Strategy<Value = [u64; 6]> {
+pub(super) fn coordinate() -> impl Strategy<Value = [u64; 6]> {
     let random = (any::<[u64; 5]>(), 0..LARGEST[5]).prop_map(|([a, b, c, d, e], top)| [a, b, c, d, e, top]);
     let sparse = (prop::collection::vec(prop_oneof![Just(0), Just(u64::MAX)], 5), 0..LARGEST[5])
         .prop_map(|(low, top)| [low[0], low[1], low[2], low[3], low[4], top]);
@@ -47,7 +47,7 @@ fn points_and_pairs(coordinates: usize) -> impl Strategy<Value = (Vec<u64>, Vec<
 }
 
 /// The portable set, and those of this processor that are held against it.
-fn sets() -> (&'static KernelTable, Vec<&'static KernelTable>) {
+pub(super) fn sets() -> (&'static KernelTable, Vec<&'static KernelTable>) {
     let own = Kernels::available().unwrap().into_iter().filter(|set| *set != Kernels::Portable);
     (Kernels::Portable.table().unwrap(), own.map(|set| set.table().unwrap()).collect())
 }
