@@ -33,7 +33,9 @@ void add_pairs_g1(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut 
 void add_pairs_g2(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
 // blst's arithmetic, which portable kernels replace by their own where the processor has ADX.
 void blst_pairs_g1(Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
-void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles);
+// A tile whose rows lie side by side.
+void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles,
+                 Bytes scratch);
 // `product` is a Product; see ProductBatch.
 void repeat_product(const Kernels& kernels, uint32_t product, LimbsMut values, Limbs factors, size_t rounds);
 

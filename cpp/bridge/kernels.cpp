@@ -1,4 +1,5 @@
 // Single kernels, so that those of a processor can be held against the portable ones.
+#include <algorithm>
 #include <string>
 
 #include "bridge/slices.h"
@@ -59,14 +60,34 @@ void blst_pairs_g1(Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
     add<G1>(portable::add_pairs<G1>, points, pairs, out, scratch);
 }
 
-void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles) {
+void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles,
+                 Bytes scratch) {
     const auto values = view<Fr>(tile);
     const auto factors = view<const Fr>(twiddles);
     if (levels >= 32 || factors.count != size_t{1} << levels) {
         throw std::length_error("a tile of 2^levels rows needs as many twiddles");
     }
-    const auto run = inverse ? kernels.ntt_inverse : kernels.ntt_forward;
-    run(values.data, levels, values.count >> levels, factors.data);
+    const size_t width = values.count >> levels;
+    const TransformKernels& transforms = *kernels.transforms;
+    if (levels > kMostTileLevels || width > kMostTileColumns || !transforms.take(width, levels)) {
+        throw std::length_error("the kernels take no tile of this size");
+    }
+    const Scratch memory = scratch_of(scratch);
+    Arena arena(memory.base, memory.size);
+    uint64_t* own_twiddles = arena.take<uint64_t>(kOwnWords * std::max(factors.count, kMostTileColumns));
+    uint64_t* own_tile = arena.take<uint64_t>(kOwnWords * values.count);
+    for (size_t first = 1; first < factors.count; first *= 2) {
+        transforms.twiddles(own_twiddles, first, fr_from(1), factors.data + first, first);
+    }
+    const size_t columns = std::min(transforms.columns, width);
+    for (size_t column = 0; column < width; column += columns) {
+        const Tile part{values.data + column, width, columns, levels};
+        if (inverse) {
+            transforms.inverse(part, own_twiddles, nullptr, own_tile);
+        } else {
+            transforms.forward(part, own_twiddles, own_tile);
+        }
+    }
 }
 
 }  // namespace forebay

@@ -3,6 +3,7 @@
 
 #include "curve/add_pairs.h"
 #include "kernels/products.h"
+#include "kernels/transforms.h"
 
 namespace forebay {
 
@@ -11,10 +12,7 @@ struct Kernels {
     // Independent point additions; see portable::add_pairs.
     void (*add_pairs_g1)(const Points<G1>&, const Pair*, size_t, const PairScratch<G1>&);
     void (*add_pairs_g2)(const Points<G2>&, const Pair*, size_t, const PairScratch<G2>&);
-    // `levels` butterfly levels over a tile of 2^levels rows of `width` elements; twiddles[2^j + t] belongs
-    // to block t of level j. Forward goes from level 0 down, inverse from the last level up.
-    void (*ntt_forward)(Fr* tile, unsigned levels, size_t width, const Fr* twiddles);
-    void (*ntt_inverse)(Fr* tile, unsigned levels, size_t width, const Fr* twiddles);
+    const TransformKernels* transforms;
     // For measurements: elements are held in the kernels' own form from the first round to the last.
     void (*repeat_product)(const ProductBatch& batch);
     // Points whose additions share an inversion: enough that its cost does not show, few enough for a share

@@ -1,6 +1,7 @@
 // The only file compiled for AVX-512; see kernels/ifma.h for who may call it.
 #include "kernels/ifma.h"
 #include "kernels/ifma/add_pairs.h"
+#include "kernels/ifma/pointwise.h"
 #include "kernels/ifma/products.h"
 #include "kernels/portable.h"
 
@@ -20,16 +21,26 @@ void add_pairs_g2(const Points<G2>& points, const Pair* pairs, size_t count, con
     PairAdder<G2>(points, pairs, count, scratch).run();
 }
 
-void ntt_forward(Fr* tile, unsigned levels, size_t width, const Fr* twiddles) {
-    kPortableKernels.ntt_forward(tile, levels, width, twiddles);
+void forward(const Tile& tile, const uint64_t* twiddles, uint64_t* scratch) {
+    if (tile.stride == 1) return forward_column(tile, Twiddles(twiddles), scratch);
+    forward_columns(tile, Twiddles(twiddles), scratch);
 }
 
-void ntt_inverse(Fr* tile, unsigned levels, size_t width, const Fr* twiddles) {
-    kPortableKernels.ntt_inverse(tile, levels, width, twiddles);
+void inverse(const Tile& tile, const uint64_t* twiddles, const Fr* scale, uint64_t* scratch) {
+    Fr8 own;
+    if (scale != nullptr) own = to_own(*scale);
+    const Fr8* factor = scale != nullptr ? &own : nullptr;
+    if (tile.stride == 1) return inverse_column(tile, Twiddles(twiddles), factor, scratch);
+    inverse_columns(tile, Twiddles(twiddles), factor, scratch);
 }
+
+const TransformKernels kTransforms = {
+    kLanes,   kLeastRowLevels, kLaneLevels + kLeastRowLevels, make_twiddles, forward, inverse,
+    multiply, combine,
+};
 
 }  // namespace
 
-const Kernels kKernels = {"ifma", add_pairs_g1, add_pairs_g2, ntt_forward, ntt_inverse, repeat_product};
+const Kernels kKernels = {"ifma", add_pairs_g1, add_pairs_g2, &kTransforms, repeat_product};
 
 }  // namespace forebay::FOREBAY_IFMA

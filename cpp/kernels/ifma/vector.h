@@ -12,12 +12,14 @@
 
 #ifdef FOREBAY_IFMA_EMULATED
 #define FOREBAY_IFMA ifma_emulated
+// A product is a thousand plain instructions: enough of them once.
+#define FOREBAY_INLINE inline
 #else
 #include <immintrin.h>
 #define FOREBAY_IFMA ifma
+#define FOREBAY_INLINE __attribute__((always_inline)) inline
 #endif
 
-#define FOREBAY_INLINE __attribute__((always_inline)) inline
 #define FOREBAY_CALL [[maybe_unused]] __attribute__((noinline))
 
 namespace forebay::FOREBAY_IFMA {
@@ -86,6 +88,11 @@ FOREBAY_INLINE Lanes look_up(Lanes index, const uint64_t (&table)[kLanes]) {
     return index;
 }
 
+FOREBAY_INLINE Lanes look_up(Lanes index, const uint64_t (&table)[2 * kLanes]) {
+    for (size_t i = 0; i < kLanes; i++) index[i] = table[index[i] % (2 * kLanes)];
+    return index;
+}
+
 #else
 
 FOREBAY_INLINE Lanes madd_low(Lanes sum, Lanes a, Lanes b) {
@@ -116,6 +123,13 @@ FOREBAY_INLINE Lanes look_up(Lanes index, const uint64_t (&table)[kLanes]) {
     std::memcpy(&from, table, sizeof(from));
     // With a mask, as the plain form makes GCC 12 warn of its own header.
     return (Lanes)_mm512_maskz_permutexvar_epi64(0xff, (__m512i)index, (__m512i)from);
+}
+
+FOREBAY_INLINE Lanes look_up(Lanes index, const uint64_t (&table)[2 * kLanes]) {
+    Lanes low, high;
+    std::memcpy(&low, table, sizeof(low));
+    std::memcpy(&high, table + kLanes, sizeof(high));
+    return (Lanes)_mm512_permutex2var_epi64((__m512i)low, (__m512i)index, (__m512i)high);
 }
 
 #endif
@@ -154,6 +168,33 @@ FOREBAY_INLINE Lanes interleave_even(Lanes a, Lanes b) {
 
 FOREBAY_INLINE Lanes interleave_odd(Lanes a, Lanes b) {
     return __builtin_shufflevector(a, b, 1, 9, 3, 11, 5, 13, 7, 15);
+}
+
+// Lane i of row j becomes lane j of row i.
+FOREBAY_INLINE void transpose(Lanes (&rows)[kLanes]) {
+    Lanes pairs[kLanes], quads[kLanes];
+    for (size_t i = 0; i < kLanes; i += 2) {
+        pairs[i] = interleave_even(rows[i], rows[i + 1]);
+        pairs[i + 1] = interleave_odd(rows[i], rows[i + 1]);
+    }
+    for (size_t i = 0; i < kLanes; i++) {
+        if (i & 2) continue;
+        quads[i] = __builtin_shufflevector(pairs[i], pairs[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+        quads[i + 2] = __builtin_shufflevector(pairs[i], pairs[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+    for (size_t i = 0; i < kLanes / 2; i++) {
+        rows[i] = __builtin_shufflevector(quads[i], quads[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        rows[i + 4] = __builtin_shufflevector(quads[i], quads[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+
+// Every other lane of two vectors one after the other.
+FOREBAY_INLINE Lanes even_lanes(Lanes a, Lanes b) {
+    return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
+}
+
+FOREBAY_INLINE Lanes odd_lanes(Lanes a, Lanes b) {
+    return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
 }
 
 // Four words of each of eight rows, one word a vector.

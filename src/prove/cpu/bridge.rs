@@ -77,6 +77,7 @@ mod ffi {
             levels: u32,
             tile: &mut [u64],
             twiddles: &[u64],
+            scratch: &mut [u8],
         ) -> Result<()>;
 
         fn repeat_product(
