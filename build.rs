@@ -15,16 +15,50 @@ fn core() -> Fallible {
     let blst = std::env::var("DEP_BLST_BINDINGS")?;
     let mut build = cxx_build::bridge(BRIDGE);
     for folder in ["bridge", "kernels", "ntt", "msm", "groth16"] {
-        for entry in std::fs::read_dir(format!("cpp/{folder}"))? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "cpp") {
-                build.file(path);
-            }
+        build.files(sources(folder)?);
+    }
+    let options = |build: &mut cc::Build| {
+        build.include("cpp").include(&blst).std("c++17").opt_level(3).warnings(true).extra_warnings(true);
+    };
+    let mut ifma = cc::Build::new();
+    let has_ifma = std::env::var("CARGO_CFG_TARGET_ARCH").as_deref() == Ok("x86_64")
+        && IFMA_FLAGS.iter().all(|flag| ifma.is_flag_supported(flag).unwrap_or(false));
+    if has_ifma {
+        build.define("FOREBAY_HAS_IFMA", None);
+    }
+    options(&mut build);
+    build.compile("forebay_core");
+    if has_ifma {
+        // After the core, which refers to it. The flags are for these files alone: see cpp/kernels/ifma/vector.h.
+        ifma.cpp(true).files(sources("kernels/ifma")?).flags(IFMA_FLAGS).flag("-Wno-psabi");
+        options(&mut ifma);
+        ifma.compile("forebay_ifma");
+    }
+    hide_bridge()
+}
+
+/// What the eight-lane kernels are compiled for; `ifma_kernels` in cpp/kernels/table.cpp asks for the same.
+const IFMA_FLAGS: [&str; 7] = [
+    "-mavx512f",
+    "-mavx512dq",
+    "-mavx512vl",
+    "-mavx512bw",
+    "-mavx512ifma",
+    "-mavx512vbmi2",
+    "-mbmi2",
+];
+
+/// The C++ files of a folder of cpp/, in a fixed order.
+fn sources(folder: &str) -> Result<Vec<std::path::PathBuf>, std::io::Error> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(format!("cpp/{folder}"))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "cpp") {
+            files.push(path);
         }
     }
-    build.include("cpp").include(blst).std("c++17").opt_level(3).warnings(true).extra_warnings(true);
-    build.compile("forebay_core");
-    hide_bridge()
+    files.sort();
+    Ok(files)
 }
 
 /// cxx marks the bridge's functions for C, so rustc would export them from `libforebay.so`. Writes an assembly that

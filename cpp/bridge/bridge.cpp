@@ -68,10 +68,6 @@ unsigned domain_log(size_t count) {
     return log;
 }
 
-void scale(Fr* values, size_t count, const Fr& factor) {
-    for (size_t i = 0; i < count; i++) mul(values[i], values[i], factor);
-}
-
 }  // namespace
 
 void run_task(const Task& task, size_t lane, size_t index) { task.run(lane, index); }
@@ -131,13 +127,12 @@ void ntt(const Crew& crew, LimbsMut values, bool inverse_direction, bool coset, 
     const Domain domain(domain_log(elements.count), scratch_of(scratch), workers, pass_levels);
     const Coset shift = coset ? Coset::kShifted : Coset::kNone;
     if (inverse_direction) {
-        domain.bit_reverse(elements.data);
-        domain.transform(elements.data, Direction::kInverse, shift);
         Fr factor;
         inverse(factor, fr_from(domain.size()));
-        scale(elements.data, elements.count, factor);
+        domain.bit_reverse(elements.data);
+        domain.inverse(elements.data, shift, &factor);
     } else {
-        domain.transform(elements.data, Direction::kForward, shift);
+        domain.forward(elements.data, shift);
         domain.bit_reverse(elements.data);
     }
 }
@@ -153,7 +148,7 @@ void quotient_divide(const Crew& crew, LimbsMut product, LimbsMut c, Bytes scrat
     const auto left = view<Fr>(product), right = view<Fr>(c);
     if (left.count != right.count) throw std::length_error("evaluation vectors differ in length");
     const PoolWorkers workers(crew);
-    divide(Domain(domain_log(left.count), scratch_of(scratch), workers), left.data, right.data, workers);
+    divide(Domain(domain_log(left.count), scratch_of(scratch), workers), left.data, right.data);
 }
 
 }  // namespace forebay

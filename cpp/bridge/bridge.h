@@ -26,7 +26,8 @@ rust::Str kernel_name(bool portable);
 // its sum goes to the result of its own number.
 void add_pairs_g1(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
 void add_pairs_g2(bool portable, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
-void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles);
+// A tile whose rows lie side by side.
+void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles, Bytes scratch);
 
 size_t msm_scratch_g1(size_t scalars, size_t threads);
 size_t msm_scratch_g2(size_t scalars, size_t threads);

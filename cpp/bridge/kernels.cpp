@@ -34,15 +34,30 @@ void add_pairs_g2(bool portable, Limbs points, Indices pairs, LimbsMut out, Byte
     add<G2>(chosen_kernels(portable).add_pairs_g2, points, pairs, out, scratch);
 }
 
-void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles) {
+void butterflies(bool portable, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles, Bytes scratch) {
     const auto values = view<Fr>(tile);
     const auto factors = view<const Fr>(twiddles);
     if (levels >= 32 || factors.count != size_t{1} << levels) {
         throw std::length_error("a tile of 2^levels rows needs as many twiddles");
     }
-    const Kernels& kernel = chosen_kernels(portable);
-    const auto run = inverse ? kernel.ntt_inverse : kernel.ntt_forward;
-    run(values.data, levels, values.count >> levels, factors.data);
+    const size_t width = values.count >> levels;
+    const TransformKernels& kernels = *chosen_kernels(portable).transforms;
+    if (levels > kMostTileLevels || width > kMostTileColumns || !kernels.take(width, levels)) {
+        throw std::length_error("the kernels take no tile of this size");
+    }
+    const Scratch memory = scratch_of(scratch);
+    Arena arena(memory.base, memory.size);
+    uint64_t* own_twiddles = arena.take<uint64_t>(kOwnWords * factors.count);
+    uint64_t* own_tile = arena.take<uint64_t>(kOwnWords * values.count);
+    for (size_t first = 1; first < factors.count; first *= 2) {
+        kernels.twiddles(own_twiddles, first, fr_from(1), factors.data + first, first);
+    }
+    const Tile rows{values.data, width, width, levels};
+    if (inverse) {
+        kernels.inverse(rows, own_twiddles, nullptr, own_tile);
+    } else {
+        kernels.forward(rows, own_twiddles, own_tile);
+    }
 }
 
 }  // namespace forebay

@@ -38,7 +38,7 @@ struct PairScratch {
     // Kernels may keep a product in a third more than a field element's size, and a few more of them.
     PairScratch(Arena& arena, size_t capacity)
         : denominators(arena.take<typename G::Field>(capacity)),
-          products(arena.take<typename G::Field>((capacity + 4) * 4 / 3)),
+          products(arena.take<typename G::Field>((capacity + 8) * 4 / 3)),
           kinds(arena.take<PairKind>(capacity)) {}
 };
 

@@ -3,43 +3,38 @@
 #include <algorithm>
 
 namespace forebay {
+namespace {
 
-void multiply_polynomials(const Domain& domain, Fr* a, Fr* b) {
-    for (Fr* values : {a, b}) {
-        domain.bit_reverse(values);
-        domain.transform(values, Direction::kInverse, Coset::kNone);
-    }
-    domain.multiply_on_coset(a, b);
+// A factor that is a plain integer takes a product out of Montgomery form.
+Fr plain(const Fr& value) {
+    uint64_t limbs[4];
+    blst_uint64_from_fr(limbs, &value);
+    Fr r;
+    std::copy(limbs, limbs + 4, r.l);
+    return r;
 }
 
-void divide(const Domain& domain, Fr* product, Fr* c, const Workers& workers) {
+}  // namespace
+
+void multiply_polynomials(const Domain& domain, Fr* a, Fr* b) {
+    for (Fr* values : {a, b}) domain.bit_reverse(values);
+    domain.multiply(a, b);
+}
+
+void divide(const Domain& domain, Fr* product, Fr* c) {
     domain.bit_reverse(c);
-    domain.transform(c, Direction::kInverse, Coset::kNone);
+    domain.inverse(c, Coset::kNone);
 
     // Three transforms left n⁻³ out of the product, one left n⁻¹ out of c.
-    Fr inverse_size, product_scale, divisor, scale;
+    Fr inverse_size, divisor, c_scale, product_scale;
     inverse(inverse_size, fr_from(domain.size()));
+    sub(divisor, fr_from(1), power(fr_from(kGenerator), domain.size()));
+    inverse(c_scale, divisor);
+    mul(c_scale, c_scale, inverse_size);
     sqr(product_scale, inverse_size);
-    sub(divisor, power(fr_from(kGenerator), domain.size()), fr_from(1));
-    inverse(scale, divisor);
-    mul(scale, scale, inverse_size);
-    // A factor that is a plain integer takes a product out of Montgomery form.
-    Fr plain_scale;
-    uint64_t limbs[4];
-    blst_uint64_from_fr(limbs, &scale);
-    std::copy(limbs, limbs + 4, plain_scale.l);
-
-    constexpr size_t kPerTask = size_t{1} << 14;
-    const size_t size = domain.size();
-    for_each(workers, workers.lanes(), (size + kPerTask - 1) / kPerTask, [&](size_t, size_t task) {
-        const size_t first = task * kPerTask;
-        for (size_t i = first; i < std::min(first + kPerTask, size); i++) {
-            Fr value;
-            mul(value, product[i], product_scale);
-            sub(value, value, c[i]);
-            mul(product[i], value, plain_scale);
-        }
-    });
+    mul(product_scale, product_scale, c_scale);
+    sub(product_scale, Fr{}, product_scale);
+    domain.combine(product, plain(product_scale), c, plain(c_scale));
 }
 
 }  // namespace forebay

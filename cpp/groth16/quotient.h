@@ -11,6 +11,6 @@ void multiply_polynomials(const Domain& domain, Fr* a, Fr* b);
 
 // Second half. In: what the first half left in `product`, and the evaluations a∘b in `c`. Out: the
 // coefficients of h as plain integers in `product`, the last one 0 for a satisfied circuit; c is free.
-void divide(const Domain& domain, Fr* product, Fr* c, const Workers& workers);
+void divide(const Domain& domain, Fr* product, Fr* c);
 
 }  // namespace forebay

@@ -42,7 +42,10 @@ FOREBAY_AVX2 void add_pairs(const Points<G>& points, const Pair* pairs, size_t c
 
 const Kernels* avx2_kernels() {
     static const Kernels kernels = {
-        "avx2", avx2::add_pairs<G1>, avx2::add_pairs<G2>, avx2::ntt_forward, avx2::ntt_inverse,
+        "avx2",
+        avx2::add_pairs<G1>,
+        avx2::add_pairs<G2>,
+        &avx2::kTransforms,
     };
     const bool supported = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     return supported ? &kernels : nullptr;

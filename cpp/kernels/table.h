@@ -2,6 +2,7 @@
 #pragma once
 
 #include "curve/add_pairs.h"
+#include "kernels/transforms.h"
 
 namespace forebay {
 
@@ -10,10 +11,7 @@ struct Kernels {
     // Independent point additions; see portable::add_pairs.
     void (*add_pairs_g1)(const Points<G1>&, const Pair*, size_t, const PairScratch<G1>&);
     void (*add_pairs_g2)(const Points<G2>&, const Pair*, size_t, const PairScratch<G2>&);
-    // `levels` butterfly levels over a tile of 2^levels rows of `width` elements; twiddles[2^j + t] belongs
-    // to block t of level j. Forward goes from level 0 down, inverse from the last level up.
-    void (*ntt_forward)(Fr* tile, unsigned levels, size_t width, const Fr* twiddles);
-    void (*ntt_inverse)(Fr* tile, unsigned levels, size_t width, const Fr* twiddles);
+    const TransformKernels* transforms;
 };
 
 // The fastest kernels that this processor runs.

@@ -4,13 +4,13 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "kernels/portable_transform.h"
 #include "kernels/table.h"
 
 namespace forebay {
 namespace {
 
-constexpr size_t kColumns = 4;
-constexpr size_t kRows = size_t{1} << kPassLevels;
+constexpr size_t kRows = size_t{1} << kMostTileLevels;
 // Rows and columns of the tiles that bit reversal swaps.
 constexpr unsigned kSwapLog = 5;
 constexpr size_t kSwap = size_t{1} << kSwapLog;
@@ -26,18 +26,19 @@ size_t reverse_bits(size_t value, unsigned bits) {
 struct Domain::Layout {
     Fr* table;
     Fr* inverse_table;
-    Fr* shared_twiddles;
+    uint64_t* shared_twiddles[kMostSteps];
     Lane* lanes;
 
     Layout(Arena& arena, size_t threads)
-        : table(arena.take<Fr>(kRows)),
-          inverse_table(arena.take<Fr>(kRows)),
-          shared_twiddles(arena.take<Fr>(kRows)),
+        : table(arena.take<Fr>(kRows / 2)),
+          inverse_table(arena.take<Fr>(kRows / 2)),
           lanes(arena.take<Lane>(threads)) {
-        for (size_t lane = 0; lane < threads; lane++) {
-            const Lane buffers{arena.take<Fr>(kRows * kColumns), arena.take<Fr>(kRows),
-                               arena.take<Fr>(kRows)};
-            if (lanes != nullptr) lanes[lane] = buffers;
+        for (uint64_t*& twiddles : shared_twiddles) twiddles = arena.take<uint64_t>(kRows * kOwnWords);
+        for (size_t number = 0; number < threads; number++) {
+            Lane lane;
+            lane.tile = arena.take<uint64_t>(kRows * kMostTileColumns * kOwnWords);
+            for (uint64_t*& twiddles : lane.twiddles) twiddles = arena.take<uint64_t>(kRows * kOwnWords);
+            if (lanes != nullptr) lanes[number] = lane;
         }
     }
 };
@@ -51,125 +52,152 @@ size_t Domain::scratch_bytes(size_t threads) {
 Domain::Domain(unsigned log, Scratch scratch, const Workers& workers, unsigned pass_levels)
     : log_(log), workers_(workers) {
     if (log > kMaxDomainLog) throw std::length_error("the domain is too large");
-    if (pass_levels == 0 || pass_levels > kPassLevels)
+    if (pass_levels == 0 || pass_levels > kMostTileLevels)
         throw std::invalid_argument("no such number of levels");
     Arena arena(scratch.base, scratch.size);
     const Layout layout(arena, workers.lanes());
-    table_ = layout.table;
-    inverse_table_ = layout.inverse_table;
-    shared_twiddles_ = layout.shared_twiddles;
+    forward_.table = layout.table;
+    inverse_.table = layout.inverse_table;
+    std::copy_n(layout.shared_twiddles, kMostSteps, shared_twiddles_);
     lanes_ = layout.lanes;
 
+    pass_count_ = std::max(1u, (log + pass_levels - 1) / pass_levels);
+    for (unsigned i = 0; i < pass_count_; i++) {
+        Pass& pass = passes_[i];
+        pass = {log * i / pass_count_, log * (i + 1) / pass_count_, workers.kernels().transforms};
+        if (!pass.kernels->take(size() >> pass.last, pass.levels())) pass.kernels = &portable::kTransforms;
+    }
+    find_roots();
+}
+
+void Domain::find_roots() {
     // (r − 1)/2^32, so that the generator to this power has order 2^32.
     const uint64_t odd_part[4] = {0xfffe5bfeffffffff, 0x09a1d80553bda402, 0x299d7d483339d808,
                                   0x0000000073eda753};
     forward_.root[32] = power(fr_from(kGenerator), odd_part, 4);
-    inverse(inverse_.root[32], forward_.root[32]);
+    forebay::inverse(inverse_.root[32], forward_.root[32]);
     forward_.shift[0] = fr_from(kGenerator);
-    inverse(inverse_.shift[0], forward_.shift[0]);
+    forebay::inverse(inverse_.shift[0], forward_.shift[0]);
+    unsigned bits = 0;
+    for (unsigned i = 0; i < pass_count_; i++) bits = std::max(bits, passes_[i].levels());
     for (Roots* roots : {&forward_, &inverse_}) {
         for (unsigned k = 32; k-- > 0;) sqr(roots->root[k], roots->root[k + 1]);
         for (unsigned k = 0; k < 32; k++) sqr(roots->shift[k + 1], roots->shift[k]);
-    }
-    fill_table(table_, forward_);
-    fill_table(inverse_table_, inverse_);
-
-    pass_count_ = std::max(1u, (log + pass_levels - 1) / pass_levels);
-    for (unsigned i = 0; i < pass_count_; i++)
-        passes_[i] = {log * i / pass_count_, log * (i + 1) / pass_count_};
-}
-
-// table[t]: the root whose exponent, as a fraction of a turn, is t's bits reversed, over 2.
-void Domain::fill_table(Fr* table, const Roots& roots) const {
-    table[0] = fr_from(1);
-    for (unsigned bit = 0; bit < kPassLevels; bit++) {
-        const size_t half = size_t{1} << bit;
-        for (size_t t = 0; t < half; t++) mul(table[half + t], table[t], roots.root[bit + 2]);
+        roots->table[0] = fr_from(1);
+        for (unsigned bit = 0; bit + 1 < bits; bit++) {
+            const size_t half = size_t{1} << bit;
+            for (size_t t = 0; t < half; t++) {
+                mul(roots->table[half + t], roots->table[t], roots->root[bit + 2]);
+            }
+        }
     }
 }
 
 // The twiddles of every block inside `block` at the levels of the pass.
-void Domain::block_twiddles(Fr* twiddles, Direction direction, Coset coset, const Pass& pass,
-                            size_t block) const {
-    const Roots& from = roots(direction);
-    const Fr* small = table(direction);
-    for (unsigned level = 0; level < pass.levels(); level++) {
-        Fr factor = fr_from(1);
-        if (coset == Coset::kShifted) factor = from.shift[log_ - 1 - pass.first - level];
-        for (unsigned bit = 0; bit < pass.first; bit++) {
-            if (block >> bit & 1) mul(factor, factor, from.root[bit + level + 2]);
-        }
+void Domain::block_twiddles(uint64_t* twiddles, const Step& step, const Pass& pass, size_t block) const {
+    const Roots& from = roots(step.direction);
+    if (pass.levels() == 0) return;
+    // What each level's are times the table: the square of the next level's.
+    Fr factors[kMostTileLevels];
+    const unsigned last = pass.levels() - 1;
+    factors[last] = fr_from(1);
+    if (step.coset == Coset::kShifted) factors[last] = from.shift[log_ - 1 - pass.first - last];
+    for (unsigned bit = 0; bit < pass.first; bit++) {
+        if (block >> bit & 1) mul(factors[last], factors[last], from.root[bit + last + 2]);
+    }
+    for (unsigned level = last; level-- > 0;) sqr(factors[level], factors[level + 1]);
+    for (unsigned level = 0; level <= last; level++) {
         const size_t blocks = size_t{1} << level;
-        for (size_t t = 0; t < blocks; t++) mul(twiddles[blocks + t], factor, small[t]);
+        pass.kernels->twiddles(twiddles, blocks, factors[level], from.table, blocks);
     }
 }
 
-void Domain::run_tile(Fr* values, Direction direction, const Pass& pass, size_t block, size_t column,
-                      const Lane& lane, const Fr* twiddles) const {
-    const Kernels& kernels = workers_.kernels();
-    const auto kernel = direction == Direction::kForward ? kernels.ntt_forward : kernels.ntt_inverse;
-    const size_t rows = size_t{1} << pass.levels(), stride = size() >> pass.last;
-    Fr* start = values + block * rows * stride + column;
-    if (stride == 1) {
-        kernel(start, pass.levels(), 1, twiddles);
-        return;
-    }
-    const size_t width = std::min(kColumns, stride);
-    for (size_t row = 0; row < rows; row++) {
-        std::memcpy(lane.tile + row * width, start + row * stride, width * sizeof(Fr));
-    }
-    kernel(lane.tile, pass.levels(), width, twiddles);
-    for (size_t row = 0; row < rows; row++) {
-        std::memcpy(start + row * stride, lane.tile + row * width, width * sizeof(Fr));
-    }
-}
-
-void Domain::run_pass(Fr* values, Direction direction, Coset coset, const Pass& pass) const {
-    constexpr size_t kTilesPerTask = 8;
+void Domain::run_pass(Fr* values, const Pass& pass, std::initializer_list<Step> steps) const {
+    constexpr size_t kTilesPerTask = 4;
+    const TransformKernels& kernels = *pass.kernels;
     const size_t blocks = size_t{1} << pass.first, stride = size() >> pass.last;
-    const size_t tiles = (stride + kColumns - 1) / kColumns;
+    const size_t width = std::min(kernels.columns, stride), tiles = stride / width;
     const bool shared = blocks == 1;
-    if (shared) block_twiddles(shared_twiddles_, direction, coset, pass, 0);
+    const auto make_twiddles = [&](uint64_t* const* twiddles, size_t block) {
+        for (const Step& step : steps) block_twiddles(*twiddles++, step, pass, block);
+    };
+    if (shared) make_twiddles(shared_twiddles_, 0);
     const size_t tasks = (tiles + kTilesPerTask - 1) / kTilesPerTask;
-    for_each(workers_, workers_.lanes(), blocks * tasks, [&](size_t lane_number, size_t task) {
-        const Lane& lane = lanes_[lane_number];
+    for_each(workers_, workers_.lanes(), blocks * tasks, [&](size_t number, size_t task) {
+        const Lane& lane = lanes_[number];
         const size_t block = task / tasks, first = task % tasks * kTilesPerTask;
-        if (!shared) block_twiddles(lane.twiddles, direction, coset, pass, block);
-        const Fr* twiddles = shared ? shared_twiddles_ : lane.twiddles;
-        for (size_t tile = first; tile < std::min(first + kTilesPerTask, tiles); tile++) {
-            run_tile(values, direction, pass, block, tile * kColumns, lane, twiddles);
+        if (!shared) make_twiddles(lane.twiddles, block);
+        Fr* start = values + ((block << pass.levels()) * stride);
+        for (size_t i = first; i < std::min(first + kTilesPerTask, tiles); i++) {
+            const Tile tile{start + i * width, stride, width, pass.levels()};
+            const uint64_t* const* twiddles = shared ? shared_twiddles_ : lane.twiddles;
+            for (const Step& step : steps) {
+                if (step.direction == Direction::kForward) {
+                    kernels.forward(tile, *twiddles++, lane.tile);
+                } else {
+                    kernels.inverse(tile, *twiddles++, step.scale, lane.tile);
+                }
+            }
         }
     });
 }
 
-void Domain::transform(Fr* values, Direction direction, Coset coset) const {
+void Domain::forward(Fr* values, Coset coset) const {
     for (unsigned i = 0; i < pass_count_; i++) {
-        const unsigned pass = direction == Direction::kForward ? i : pass_count_ - 1 - i;
-        run_pass(values, direction, coset, passes_[pass]);
+        run_pass(values, passes_[i], {{Direction::kForward, coset, nullptr}});
     }
 }
 
-void Domain::multiply_on_coset(Fr* a, Fr* b) const {
-    const unsigned last = pass_count_ - 1;
-    const Pass& pass = passes_[last];
-    for (Fr* values : {a, b}) {
-        for (unsigned i = 0; i < last; i++)
-            run_pass(values, Direction::kForward, Coset::kShifted, passes_[i]);
+void Domain::inverse(Fr* values, Coset coset, const Fr* scale) const {
+    for (unsigned i = pass_count_; i-- > 0;) {
+        run_pass(values, passes_[i], {{Direction::kInverse, coset, i == 0 ? scale : nullptr}});
     }
+}
+
+void Domain::multiply(Fr* a, Fr* b) const {
+    const Step interpolate{Direction::kInverse, Coset::kNone, nullptr};
+    const Step evaluate{Direction::kForward, Coset::kShifted, nullptr};
+    const unsigned last = pass_count_ - 1;
+    for (Fr* values : {a, b}) {
+        for (unsigned i = last; i > 0; i--) run_pass(values, passes_[i], {interpolate});
+        if (last == 0) {
+            run_pass(values, passes_[0], {interpolate});
+            continue;
+        }
+        run_pass(values, passes_[0], {interpolate, evaluate});
+        for (unsigned i = 1; i < last; i++) run_pass(values, passes_[i], {evaluate});
+    }
+    multiply_blocks(a, b);
+    for (unsigned i = last; i-- > 0;) {
+        run_pass(a, passes_[i], {{Direction::kInverse, Coset::kShifted, nullptr}});
+    }
+}
+
+// The last pass to the coset, the products there and the first pass back.
+void Domain::multiply_blocks(Fr* a, Fr* b) const {
+    const Pass& pass = passes_[pass_count_ - 1];
+    const TransformKernels& kernels = *pass.kernels;
     const size_t rows = size_t{1} << pass.levels();
-    const Kernels& kernels = workers_.kernels();
-    for_each(workers_, workers_.lanes(), size_t{1} << pass.first, [&](size_t lane_number, size_t block) {
-        const Lane& lane = lanes_[lane_number];
-        block_twiddles(lane.twiddles, Direction::kForward, Coset::kShifted, pass, block);
-        block_twiddles(lane.more_twiddles, Direction::kInverse, Coset::kShifted, pass, block);
-        Fr* left = a + block * rows;
-        Fr* right = b + block * rows;
-        kernels.ntt_forward(left, pass.levels(), 1, lane.twiddles);
-        kernels.ntt_forward(right, pass.levels(), 1, lane.twiddles);
-        for (size_t i = 0; i < rows; i++) mul(left[i], left[i], right[i]);
-        kernels.ntt_inverse(left, pass.levels(), 1, lane.more_twiddles);
+    for_each(workers_, workers_.lanes(), size_t{1} << pass.first, [&](size_t number, size_t block) {
+        const Lane& lane = lanes_[number];
+        block_twiddles(lane.twiddles[0], {Direction::kForward, Coset::kShifted, nullptr}, pass, block);
+        block_twiddles(lane.twiddles[1], {Direction::kInverse, Coset::kShifted, nullptr}, pass, block);
+        const Tile left{a + block * rows, 1, 1, pass.levels()}, right{b + block * rows, 1, 1, pass.levels()};
+        kernels.forward(left, lane.twiddles[0], lane.tile);
+        kernels.forward(right, lane.twiddles[0], lane.tile);
+        kernels.multiply(left.values, right.values, rows);
+        kernels.inverse(left, lane.twiddles[1], nullptr, lane.tile);
     });
-    for (unsigned i = last; i-- > 0;) run_pass(a, Direction::kInverse, Coset::kShifted, passes_[i]);
+}
+
+void Domain::combine(Fr* a, const Fr& f, const Fr* b, const Fr& g) const {
+    constexpr size_t kPerTask = size_t{1} << 13;
+    const size_t tasks = (size() + kPerTask - 1) / kPerTask;
+    for_each(workers_, workers_.lanes(), tasks, [&](size_t, size_t task) {
+        const size_t first = task * kPerTask;
+        workers_.kernels().transforms->combine(a + first, f, b + first, g,
+                                               std::min(kPerTask, size() - first));
+    });
 }
 
 // Swaps tile (·, middle, ·) with the one that its elements belong to.
@@ -212,7 +240,7 @@ void Domain::bit_reverse(Fr* values) const {
              [&](size_t lane, size_t task) {
                  const size_t first = task * kTilesPerTask;
                  for (size_t tile = first; tile < std::min(first + kTilesPerTask, tiles); tile++) {
-                     swap_tiles(values, tile, lanes_[lane].tile);
+                     swap_tiles(values, tile, reinterpret_cast<Fr*>(lanes_[lane].tile));
                  }
              });
 }

@@ -1,5 +1,4 @@
-// Butterfly levels of a transform over Fr, four lanes at a time: up to four levels between loading rows and
-// storing them.
+// Butterflies of a transform over Fr, four lanes at a time.
 #pragma once
 
 #include "field/field.h"
@@ -107,19 +106,31 @@ FOREBAY_AVX2_INLINE FrReals factor_of(const Integers<FrLimbs>& twiddle) {
     return r;
 }
 
-FOREBAY_AVX2_INLINE FrReals load_row(const Fr* row) {
-    const uint64_t* const from[kLanes] = {row[0].l, row[1].l, row[2].l, row[3].l};
-    return to_reals(load<FrLimbs>(from, 0));
+// Elements `step` apart.
+FOREBAY_AVX2_INLINE Integers<FrLimbs> load_elements(const Fr* first, size_t step) {
+    const uint64_t* const from[kLanes] = {first[0].l, first[step].l, first[2 * step].l, first[3 * step].l};
+    return load<FrLimbs>(from, 0);
 }
 
-FOREBAY_AVX2_INLINE void store_row(Fr* row, const FrReals& a) {
-    uint64_t* const to[kLanes] = {row[0].l, row[1].l, row[2].l, row[3].l};
+FOREBAY_AVX2_INLINE void store_elements(Fr* first, size_t step, const FrReals& a) {
+    uint64_t* const to[kLanes] = {first[0].l, first[step].l, first[2 * step].l, first[3 * step].l};
     store(to, 0, positive(a));
 }
 
-FOREBAY_AVX2_INLINE FrReals same_factor(const Fr& twiddle) {
-    const uint64_t* const from[kLanes] = {twiddle.l, twiddle.l, twiddle.l, twiddle.l};
-    return factor_of(load<FrLimbs>(from, 0));
+FOREBAY_AVX2_INLINE FrReals reduced_product(const FrReals& a, const FrReals& b) {
+    FrReals r;
+    reduce_rows(r, ProductRows<FrLimbs, 1>{{&a}, {&b}});
+    reduce(r);
+    return r;
+}
+
+// Half of a factor: a product with 2^254.
+FOREBAY_AVX2_INLINE FrReals half_of(const FrReals& a) {
+    FrReals half{};
+    constexpr size_t kTop = FrLimbs::kLimbs - 1;
+    for (size_t i = 0; i < kTop; i++) half.limb[i] = _mm256_setzero_pd();
+    half.limb[kTop] = _mm256_set1_pd(0x1p50);
+    return reduced_product(a, half);
 }
 
 // low, high = low ± twiddle·high.
