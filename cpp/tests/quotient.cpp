@@ -52,7 +52,7 @@ TEST_CASE("quotient: divides without a remainder") {
             std::vector<Fr> h = evaluations.a, free = evaluations.b;
             multiply_polynomials(domain, h.data(), free.data());
             free = evaluations.c;
-            divide(domain, h.data(), free.data(), *workers);
+            divide(domain, h.data(), free.data());
             CAPTURE(std::string(workers->kernels().name));
             CAPTURE(log);
             CHECK(same(h.back(), Fr{}));

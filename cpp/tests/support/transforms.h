@@ -9,16 +9,15 @@
 namespace forebay::testing {
 
 inline void to_evaluations(const Domain& domain, std::vector<Fr>& values, Coset coset) {
-    domain.transform(values.data(), Direction::kForward, coset);
+    domain.forward(values.data(), coset);
     domain.bit_reverse(values.data());
 }
 
 inline void to_coefficients(const Domain& domain, std::vector<Fr>& values, Coset coset) {
-    domain.bit_reverse(values.data());
-    domain.transform(values.data(), Direction::kInverse, coset);
     Fr factor;
     inverse(factor, fr_from(values.size()));
-    for (Fr& value : values) mul(value, value, factor);
+    domain.bit_reverse(values.data());
+    domain.inverse(values.data(), coset, &factor);
 }
 
 inline Fr evaluate(const std::vector<Fr>& coefficients, const Fr& at) {
