@@ -63,9 +63,12 @@ struct Rows {
     }
 };
 
+// A table has room for a whole vector of twiddles.
+constexpr size_t kLeastTwiddles = 8;
+
 // Twiddles in a kernel set's own form.
 std::vector<uint64_t> own_twiddles(const TransformKernels& kernels, const Rows& rows) {
-    std::vector<uint64_t> own(kOwnWords * rows.twiddles.size());
+    std::vector<uint64_t> own(kOwnWords * std::max<size_t>(kLeastTwiddles, rows.twiddles.size()));
     for (size_t first = 1; first < rows.twiddles.size(); first *= 2) {
         kernels.twiddles(own.data(), first, fr_from(1), rows.twiddles.data() + first, first);
     }
