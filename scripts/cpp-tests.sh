@@ -53,7 +53,8 @@ build() {
     make -C cpp -f tests/Makefile -j"$(nproc)" --no-print-directory --silent OUT="$1" BLST="$(blst_folder)" "${@:2}"
 }
 
-ifma_flags="-mavx512f -mavx512dq -mavx512vl -mavx512bw -mavx512ifma -mavx512vbmi2 -mbmi2"
+# build.rs has the one list.
+ifma_flags=$(grep -o '"-m[a-z0-9]*"' build.rs | tr -d '"' | tr '\n' ' ')
 
 build_native() {
     build "$1" CXX=g++ CC=gcc LINK=-static IFMA_FLAGS="$ifma_flags"

@@ -57,7 +57,7 @@ pack_initramfs() {
 #!/busybox sh
 /busybox mount -t proc proc /proc
 if /busybox grep -q -w avx512ifma /proc/cpuinfo; then
-    export FOREBAY_TEST_QUICK=1 FOREBAY_TEST_WITHOUT_ADX=1 FOREBAY_TEST_KERNELS=${FOREBAY_TEST_KERNELS:-fastest}
+    export FOREBAY_TEST_QUICK=1 FOREBAY_TEST_WITHOUT_ADX=1 FOREBAY_TEST_KERNELS=${FOREBAY_TEST_KERNELS:-ifma}
     echo "tests start"
     /tests$arguments
     echo "tests ended with status \$?"

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/avx2.h"
+#include "kernels/ifma.h"
 #include "kernels/portable.h"
 
 namespace forebay::testing {
@@ -12,9 +13,16 @@ namespace {
 
 // Each is null where the processor lacks what it needs.
 std::vector<const Kernels*> every_set() {
+    static const Kernels emulated = [] {
+        Kernels kernels = ifma_emulated::kKernels;
+        kernels.name = "ifma_emulated";
+        return kernels;
+    }();
     return {
         &kPortableKernels,
         avx2_kernels(),
+        ifma_kernels(),
+        &emulated,
     };
 }
 
