@@ -35,7 +35,7 @@ typename G::Point run(const Workers& workers, const KnownPoints<G>& known,
             blst_uint64_from_fr(scalar.l, &value);
         }
     }
-    ScratchMemory scratch(msm_scratch<G>(scalars.size(), workers.lanes()));
+    ScratchMemory scratch(msm_scratch<G>(scalars.size(), workers.lanes(), workers.kernels()));
     const MsmPoints<G> points{known.points.data(), known.points.size(),
                               indices.empty() ? nullptr : indices.data()};
     return msm<G>(points, scalars.data(), scalars.size(), form, scratch.whole(), workers);
