@@ -31,6 +31,8 @@ rust::Vec<rust::String> kernel_names();
 // One kernel each. A pair is two operands, as in Pair; its sum goes to the result of its own number.
 void add_pairs_g1(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
 void add_pairs_g2(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
+// blst's arithmetic, which portable kernels replace by their own where the processor has ADX.
+void blst_pairs_g1(Limbs points, Indices pairs, LimbsMut out, Bytes scratch);
 // A tile whose rows lie side by side.
 void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles,
                  Bytes scratch);

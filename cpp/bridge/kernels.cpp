@@ -56,6 +56,10 @@ void add_pairs_g2(const Kernels& kernels, Limbs points, Indices pairs, LimbsMut 
     add<G2>(kernels.add_pairs_g2, points, pairs, out, scratch);
 }
 
+void blst_pairs_g1(Limbs points, Indices pairs, LimbsMut out, Bytes scratch) {
+    add<G1>(portable::add_pairs<G1>, points, pairs, out, scratch);
+}
+
 void butterflies(const Kernels& kernels, bool inverse, uint32_t levels, LimbsMut tile, Limbs twiddles,
                  Bytes scratch) {
     const auto values = view<Fr>(tile);

@@ -127,6 +127,19 @@ inline void finish_sum(const Points<G>& points, const Pair& pair, bool tangent,
     out.x = x3;
 }
 
+// The sum of a pair that is not added.
+template <class G>
+inline void finish_without_slope(const Points<G>& points, const Pair& pair, PairKind kind) {
+    auto& out = points.out[pair.out];
+    if (kind == PairKind::kInfinity) {
+        out = typename G::Affine{};
+    } else if (kind == PairKind::kLeft) {
+        move_operand<G>(out, points.left[pair.left >> 1], pair.left & 1);
+    } else {
+        move_operand<G>(out, points.right[pair.right >> 1], pair.right & 1);
+    }
+}
+
 // Handles P + P, P − P and infinity among the operands. A pair's `out` may be any slot that no later pair
 // reads.
 template <class G>
@@ -145,24 +158,14 @@ void add_pairs(const Points<G>& points, const Pair* pairs, size_t count, const P
     inverse(running, running);
     for (size_t k = 0; k < count; k++) {
         if (k % kFetchPairs == 0) fetch_operands<G>(points, pairs + k, std::min(kFetchPairs, count - k));
-        const Pair& pair = pairs[k];
-        switch (scratch.kinds[k]) {
-            case PairKind::kAdd:
-            case PairKind::kDouble:
-                mul(inverted, running, scratch.products[k]);
-                mul(running, running, scratch.denominators[k]);
-                finish_sum<G>(points, pair, scratch.kinds[k] == PairKind::kDouble, inverted);
-                break;
-            case PairKind::kInfinity:
-                points.out[pair.out] = typename G::Affine{};
-                break;
-            case PairKind::kLeft:
-                move_operand<G>(points.out[pair.out], points.left[pair.left >> 1], pair.left & 1);
-                break;
-            case PairKind::kRight:
-                move_operand<G>(points.out[pair.out], points.right[pair.right >> 1], pair.right & 1);
-                break;
+        const PairKind kind = scratch.kinds[k];
+        if (kind > PairKind::kDouble) {
+            finish_without_slope<G>(points, pairs[k], kind);
+            continue;
         }
+        mul(inverted, running, scratch.products[k]);
+        mul(running, running, scratch.denominators[k]);
+        finish_sum<G>(points, pairs[k], kind == PairKind::kDouble, inverted);
     }
 }
 

@@ -1,9 +1,15 @@
 #include "kernels/portable.h"
 
+#include "kernels/adx.h"
 #include "kernels/portable_transform.h"
 
 namespace forebay {
 namespace {
+
+void add_pairs_g1(const Points<G1>& points, const Pair* pairs, size_t count, const PairScratch<G1>& scratch) {
+    if (adx::supported()) return adx::add_pairs_g1(points, pairs, count, scratch);
+    portable::add_pairs<G1>(points, pairs, count, scratch);
+}
 
 template <class Element>
 void multiply(const ProductBatch& batch) {
@@ -40,7 +46,7 @@ void repeat_product(const ProductBatch& batch) {
 }  // namespace
 
 const Kernels kPortableKernels = {
-    "portable", portable::add_pairs<G1>, portable::add_pairs<G2>, &portable::kTransforms, repeat_product,
+    "portable", add_pairs_g1, portable::add_pairs<G2>, &portable::kTransforms, repeat_product,
 };
 
 }  // namespace forebay

@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "kernels/butterfly_rows.h"
+
 namespace forebay::portable {
 namespace {
 
@@ -18,12 +20,7 @@ void forward_levels(Fr* tile, unsigned levels, size_t width, const Fr* twiddles)
             const Fr& twiddle = twiddles[blocks + block];
             Fr* low = tile + 2 * half * block;
             Fr* high = low + half;
-            for (size_t i = 0; i < half; i++) {
-                Fr product;
-                mul(product, high[i], twiddle);
-                sub(high[i], low[i], product);
-                add(low[i], low[i], product);
-            }
+            forward_row(low, high, twiddle, half);
         }
     }
 }
@@ -36,12 +33,7 @@ void inverse_levels(Fr* tile, unsigned levels, size_t width, const Fr* twiddles)
             const Fr& twiddle = twiddles[blocks + block];
             Fr* low = tile + 2 * half * block;
             Fr* high = low + half;
-            for (size_t i = 0; i < half; i++) {
-                Fr difference;
-                sub(difference, low[i], high[i]);
-                add(low[i], low[i], high[i]);
-                mul(high[i], difference, twiddle);
-            }
+            inverse_row(low, high, twiddle, half);
         }
     }
 }

@@ -69,6 +69,8 @@ mod ffi {
             scratch: &mut [u8],
         ) -> Result<()>;
         #[allow(dead_code)]
+        fn blst_pairs_g1(points: &[u64], pairs: &[u32], out: &mut [u64], scratch: &mut [u8]) -> Result<()>;
+        #[allow(dead_code)]
         fn butterflies(
             kernels: &KernelTable,
             inverse: bool,

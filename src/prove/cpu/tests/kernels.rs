@@ -1,4 +1,4 @@
-//! This processor's kernels against the portable ones, which are blst's arithmetic, on any field elements.
+//! This processor's kernels against the portable ones, and those against blst, on any field elements.
 
 use blstrs::Scalar;
 use ff::Field;
@@ -75,6 +75,34 @@ proptest! {
         for set in own {
             prop_assert_eq!(sums(portable), sums(set));
         }
+    }
+
+    #[test]
+    fn portable_g1_sums_are_blsts((points, pairs) in points_and_pairs(2)) {
+        let blst: Kernel = |_, points, pairs, out, scratch| bridge::blst_pairs_g1(points, pairs, out, scratch);
+        let (portable, _) = sets();
+        prop_assert_eq!(
+            sums(bridge::add_pairs_g1, portable, &points, &pairs, 12),
+            sums(blst, portable, &points, &pairs, 12)
+        );
+    }
+
+    #[test]
+    fn portable_butterflies_are_blsts(
+        tile in prop::collection::vec(scalar(), 2),
+        twiddle in scalar(),
+        inverse: bool,
+    ) {
+        let (low, high) = (tile[0], tile[1]);
+        let expected = if inverse {
+            vec![low + high, (low - high) * twiddle]
+        } else {
+            vec![low + twiddle * high, low - twiddle * high]
+        };
+        let mut got = tile.clone();
+        let twiddles = [Scalar::ZERO, twiddle];
+        butterflies(sets().0, inverse, 1, &mut got, &twiddles);
+        prop_assert_eq!(got, expected);
     }
 
     #[test]
