@@ -39,18 +39,15 @@ class PairAdder {
           count_(count),
           kinds_(scratch.kinds),
           sums_(reinterpret_cast<uint32_t*>(scratch.denominators)),
-          products_(reinterpret_cast<uint64_t*>(scratch.products)) {}
+          products_(reinterpret_cast<uint64_t*>(scratch.products)),
+          first_sum_(count) {}
 
     void run() {
-        classify();
-        const size_t groups = (sum_count_ + kLanes - 1) / kLanes;
+        Coordinates<kParts> running;
+        multiply_denominators(running);
         size_t next = 0;
-        if (groups > 0) {
-            Coordinates<kParts> running;
-            multiply_denominators(running, groups);
-            invert(running);
-            for (size_t group = 0; group < groups; group++) next = finish_group(running, group, next);
-        }
+        if (first_sum_ < count_) invert(running);
+        for (size_t group = groups_; group-- > 0;) next = finish_group(running, group, next);
         for (; next < count_; next++) move(next);
     }
 
@@ -58,8 +55,8 @@ class PairAdder {
     static constexpr size_t kParts = sizeof(Field) / sizeof(Fp);
     static constexpr size_t kY = kParts * FpField::kWords;
     static constexpr size_t kPointWords = 2 * kY;
-    // Operands fetched together: loads side by side hide the latency of points far apart.
-    static constexpr size_t kFetchPairs = 16;
+    // How many pairs ahead operands are fetched: their latency passes under a few multiplications.
+    static constexpr size_t kFetchAhead = 64;
 
     // The operands of eight sums.
     struct Group {
@@ -79,10 +76,17 @@ class PairAdder {
         return reinterpret_cast<const uint64_t*>(points_.right + (pair.right >> 1));
     }
 
-    static void touch(const uint64_t* point) {
-        const volatile uint64_t* words = point;
-        for (size_t word = 0; word < kPointWords; word += 8) (void)words[word];
-        (void)words[kPointWords - 1];
+    static void prefetch(const uint64_t* point) {
+        for (size_t word = 0; word + 8 < kPointWords; word += 8) __builtin_prefetch(point + word);
+        __builtin_prefetch(point + kPointWords - 1);
+    }
+
+    // Fetches the operands of pairs first to last - 1.
+    FOREBAY_INLINE void fetch(size_t first, size_t last) const {
+        for (size_t k = first; k < last; k++) {
+            prefetch(left(pairs_[k]));
+            if (pairs_[k].right != kNoOperand) prefetch(right(pairs_[k]));
+        }
     }
 
     static bool all_zero(const uint64_t* words, size_t count) {
@@ -104,15 +108,10 @@ class PairAdder {
         return cancel ? PairKind::kInfinity : PairKind::kDouble;
     }
 
-    // Finds the kind of every pair and lists those that need a sum.
-    FOREBAY_CALL void classify() {
-        for (size_t k = 0; k < count_; k++) {
-            if (k % kFetchPairs == 0) {
-                for (size_t i = k; i < k + kFetchPairs && i < count_; i++) {
-                    touch(left(pairs_[i]));
-                    if (pairs_[i].right != kNoOperand) touch(right(pairs_[i]));
-                }
-            }
+    // Finds the kinds of pairs first to last - 1, from the last one down, and lists those that need a sum
+    // before the ones found so far.
+    FOREBAY_INLINE void classify(size_t first, size_t last) {
+        for (size_t k = last; k-- > first;) {
             const Pair& pair = pairs_[k];
             PairKind kind = PairKind::kAdd;
             if (pair.right == kNoOperand) {
@@ -122,15 +121,18 @@ class PairAdder {
                 if (a == b || a == 0 || b == 0) kind = kind_of(pair);
             }
             kinds_[k] = kind;
-            sums_[sum_count_] = static_cast<uint32_t>(k);
-            sum_count_ += kind <= PairKind::kDouble;
+            sums_[first_sum_ - 1] = static_cast<uint32_t>(k);
+            first_sum_ -= kind <= PairKind::kDouble;
         }
     }
 
+    // Group 0 has the last eight sums of the list; the one with the highest number, the first of the list,
+    // may have fewer.
     Group group_of(size_t number) const {
         Group group{};
-        const size_t first = number * kLanes;
-        group.lanes = sum_count_ - first < kLanes ? sum_count_ - first : kLanes;
+        const size_t end = count_ - number * kLanes;
+        group.lanes = end - first_sum_ < kLanes ? end - first_sum_ : kLanes;
+        const size_t first = end - group.lanes;
         for (size_t lane = 0; lane < kLanes; lane++) {
             // Lanes that are left over repeat the first.
             const uint32_t at = sums_[first + (lane < group.lanes ? lane : 0)];
@@ -187,17 +189,31 @@ class PairAdder {
         return carried(select(group.tangent, three, chord));
     }
 
-    // Leaves the product of all denominators after a group's in the scratch.
-    FOREBAY_CALL void multiply_denominators(Coordinates<kParts>& running, size_t groups) const {
+    // Leaves the product of all denominators after a group's in the scratch. From the last pair down: sums
+    // are finished from the first one up, as later pairs may write over operands of earlier ones.
+    FOREBAY_CALL void multiply_denominators(Coordinates<kParts>& running) {
         running = Coordinates<kParts>{};
         running.part[0].limb[0] = splat(1);
-        for (size_t number = groups; number-- > 0;) {
-            save(number, running);
-            const Group group = group_of(number);
-            const auto x1 = load_coordinates<kParts>(group.left, 0);
-            const auto x2 = load_coordinates<kParts>(group.right, 0);
-            multiply(running, running, denominators(group, x1, x2));
+        fetch(count_ > kFetchAhead ? count_ - kFetchAhead : 0, count_);
+        for (size_t end = count_; end > 0;) {
+            const size_t begin = end > kLanes ? end - kLanes : 0;
+            if (end > kFetchAhead) fetch(begin > kFetchAhead ? begin - kFetchAhead : 0, end - kFetchAhead);
+            classify(begin, end);
+            end = begin;
+            // Eight pairs at most were added, so one group at most is complete.
+            if (ungrouped() >= kLanes) multiply_group(running);
         }
+        if (ungrouped() > 0) multiply_group(running);
+    }
+
+    size_t ungrouped() const { return count_ - first_sum_ - groups_ * kLanes; }
+
+    FOREBAY_CALL void multiply_group(Coordinates<kParts>& running) {
+        save(groups_, running);
+        const Group group = group_of(groups_++);
+        const auto x1 = load_coordinates<kParts>(group.left, 0);
+        const auto x2 = load_coordinates<kParts>(group.right, 0);
+        multiply(running, running, denominators(group, x1, x2));
     }
 
     // The inverse of every lane, times 2^kInverseLog.
@@ -285,7 +301,7 @@ class PairAdder {
             numerators = with_tangent_numerators(group, x1, numerators);
         }
         // All operands are read: no later write can reach them.
-        const size_t end = sums_[number * kLanes + group.lanes - 1] + 1;
+        const size_t end = sums_[count_ - number * kLanes - 1] + 1;
         for (; next < end; next++) move(next);
 
         Coordinates<kParts> inverse, slope, slope_squared, last;
@@ -317,7 +333,9 @@ class PairAdder {
     PairKind* kinds_;
     uint32_t* sums_;
     uint64_t* products_;
-    size_t sum_count_ = 0;
+    // Sums are listed at the end of `sums_`, and are so many groups.
+    size_t first_sum_;
+    size_t groups_ = 0;
 };
 
 }  // namespace

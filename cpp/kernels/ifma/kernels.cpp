@@ -39,8 +39,14 @@ const TransformKernels kTransforms = {
     multiply, combine,
 };
 
+// These additions are fast, so that an inversion is shared by more of them.
+constexpr size_t kChunkG1 = 4096;
+constexpr size_t kChunkG2 = 2048;
+
 }  // namespace
 
-const Kernels kKernels = {"ifma", add_pairs_g1, add_pairs_g2, &kTransforms, repeat_product};
+const Kernels kKernels = {
+    "ifma", add_pairs_g1, add_pairs_g2, &kTransforms, repeat_product, kChunkG1, kChunkG2,
+};
 
 }  // namespace forebay::FOREBAY_IFMA
