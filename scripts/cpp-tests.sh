@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # Builds the C++ core with its unit tests (cpp/tests), without Rust, and runs them.
 #
-#   scripts/cpp-tests.sh [native|asan|ubsan|aarch64|emulated-cpu] [arguments of the tests]
+#   scripts/cpp-tests.sh [native|asan|ubsan|sanitizers|aarch64|emulated-cpu] [arguments of the tests]
 #
 #   native        on this machine (the default); also checks that no kernel compiled for a special instruction
 #                 set exports a symbol that the linker may pick for other processors
-#   asan, ubsan   with AddressSanitizer or UndefinedBehaviorSanitizer; the first fault ends the run
+#   asan, ubsan   with AddressSanitizer or UndefinedBehaviorSanitizer, sanitizers: with both; the first fault
+#                 ends the run
 #   aarch64       cross-compiled, under qemu-user
 #   emulated-cpu  the native program's kernel tests on an emulated processor with AVX-512 IFMA: Bochs boots a
 #                 Debian kernel whose first process they are
@@ -77,15 +78,17 @@ case $mode in
         no_weak_symbols "$out"
         "$out/unit-tests" "$@"
         ;;
-    asan)
+    asan | ubsan | sanitizers)
+        address=address undefined=undefined,float-cast-overflow
+        case $mode in
+            asan) sanitizers=$address ;;
+            ubsan) sanitizers=$undefined ;;
+            *) sanitizers=$address,$undefined ;;
+        esac
         build "$out" CXX=g++ CC=gcc IFMA_FLAGS="$ifma_flags" \
-            FLAGS="-fsanitize=address -fno-sanitize-recover=all -fno-omit-frame-pointer"
-        FOREBAY_TEST_QUICK=1 ASAN_OPTIONS=detect_stack_use_after_return=1 "$out/unit-tests" "$@"
-        ;;
-    ubsan)
-        build "$out" CXX=g++ CC=gcc IFMA_FLAGS="$ifma_flags" \
-            FLAGS="-fsanitize=undefined,float-cast-overflow -fno-sanitize-recover=all"
-        FOREBAY_TEST_QUICK=1 UBSAN_OPTIONS=print_stacktrace=1 "$out/unit-tests" "$@"
+            FLAGS="-fsanitize=$sanitizers -fno-sanitize-recover=all -fno-omit-frame-pointer"
+        FOREBAY_TEST_QUICK=1 ASAN_OPTIONS=detect_stack_use_after_return=1 UBSAN_OPTIONS=print_stacktrace=1 \
+            "$out/unit-tests" "$@"
         ;;
     aarch64)
         need aarch64-linux-gnu-g++:g++-aarch64-linux-gnu qemu-aarch64:qemu-user
@@ -100,7 +103,7 @@ case $mode in
         scripts/emulated-cpu.sh "${out%/*}/native/unit-tests" "$@"
         ;;
     *)
-        echo "usage: $0 [native|asan|ubsan|aarch64|emulated-cpu] [arguments of the tests]" >&2
+        echo "usage: $0 [native|asan|ubsan|sanitizers|aarch64|emulated-cpu] [arguments of the tests]" >&2
         exit 2
         ;;
 esac
