@@ -49,6 +49,9 @@ pub(super) struct QuerySums {
     pub(super) b_g2: G2Projective,
 }
 
+/// Scalars that a multiplication takes in any case. Few in unit tests, so that their proofs take several.
+const LEAST_CHUNK: usize = if cfg!(test) { 1 << 4 } else { 1 << 18 };
+
 /// The size of the buffers of one proof's queries.
 #[derive(Clone, Copy)]
 pub(super) struct BufferSizes {
@@ -61,8 +64,7 @@ impl BufferSizes {
     /// For a witness with so many private variables, and so many values (inputs included) that need a
     /// multiplication.
     pub(super) fn new(aux: usize, scalars: usize, kernels: &KernelTable, threads: usize) -> BufferSizes {
-        const LEAST: usize = 1 << 18;
-        let chunk = scalars.min(LEAST.max(aux / 64));
+        let chunk = scalars.min(LEAST_CHUNK.max(aux / 64));
         let words = aux.div_ceil(64);
         let bitmaps = G1Affine::bitmap_scratch(words, threads).max(G2Affine::bitmap_scratch(words, threads));
         BufferSizes { chunk, scratch: bitmaps.max(bridge::query_scratch(kernels, chunk, threads)) }
