@@ -96,7 +96,10 @@ impl Report {
             Goal::Unjudged(reason) => (Some(reason.to_owned()), None),
             Goal::None => (None, None),
         };
-        eprintln!("  {}: {} {}", row.name, figure(row.value), row.unit);
+        // One figure beside several peers is told once.
+        if self.rows.last().is_none_or(|last| last.name != row.name) {
+            eprintln!("  {}: {} {}", row.name, figure(row.value), row.unit);
+        }
         self.rows.push(row);
     }
 
