@@ -34,6 +34,15 @@ impl ProofKind {
         }
     }
 
+    /// How urgent the kind is.
+    pub fn urgency(self) -> Urgency {
+        match self {
+            ProofKind::WinningPost => Urgency::Critical,
+            ProofKind::WindowPost => Urgency::Urgent,
+            ProofKind::PorepC2 | ProofKind::SnapUpdate => Urgency::Patient,
+        }
+    }
+
     fn circuit_prefix(self) -> &'static str {
         match self {
             ProofKind::PorepC2 => "porep",
@@ -42,6 +51,22 @@ impl ProofKind {
             ProofKind::WinningPost => "winning",
         }
     }
+}
+
+/// How urgent a kind is; work of one urgency never waits for a queue of a lesser one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Urgency {
+    /// winning_post: seconds count.
+    Critical,
+    /// window_post: a deadline of minutes.
+    Urgent,
+    /// Sealing and updates.
+    Patient,
+}
+
+impl Urgency {
+    /// All, the most urgent first.
+    pub const ALL: [Urgency; 3] = [Urgency::Critical, Urgency::Urgent, Urgency::Patient];
 }
 
 impl fmt::Display for ProofKind {
@@ -144,6 +169,7 @@ mod tests {
     fn urgent_kinds_come_first() {
         assert!(ProofKind::WinningPost < ProofKind::WindowPost);
         assert!(ProofKind::WindowPost < ProofKind::PorepC2);
+        assert!(ProofKind::ALL.is_sorted_by_key(|kind| kind.urgency()));
     }
 
     #[test]

@@ -118,8 +118,9 @@ impl Driver {
                     running.entry.note(|report| report.srs_load_ms = millis(took));
                 }
                 self.loads.remove(&circuit);
+                let (srs, matrices) = (data.srs.mapped(), data.matrices.mapped());
                 self.circuits.insert(circuit, Resident::new(*data, claim));
-                self.tell(Event::CircuitLoaded { circuit });
+                self.tell(Event::CircuitLoaded { circuit, srs, matrices });
             }
             Message::Preload { costs, reply } => {
                 self.preloads.entry(costs.circuit).or_default().push(reply);
@@ -217,6 +218,7 @@ impl Driver {
             Action::Evicted { circuit, result } => {
                 answer(self.evictions.remove(&circuit), &result);
             }
+            Action::Corrected { .. } => {}
             Action::Fault { error } => self.fault(&error),
         }
         Ok(())

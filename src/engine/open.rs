@@ -12,8 +12,9 @@ use super::{workers, BackendChoice, Config, Engine, Parts};
 use crate::error::{Code, Error, Result};
 use crate::filecoin::{self, FilecoinCatalog};
 use crate::prove::cpu::CpuBackend;
-use crate::schedule::{Scheduler, Settings, SlotKind};
+use crate::schedule::{Scheduler, Settings, SlotSettings};
 use crate::srs::{Store, StoreConfig};
+use crate::units::Bytes;
 
 /// Synthesis workers beside the configured ones, for PoSt only.
 const URGENT_WORKERS: usize = 1;
@@ -57,15 +58,23 @@ fn settings(config: &Config, parts: &Parts, shared: &Shared) -> Result<Settings>
         Some(limit) => limit.saturating_sub(config.memory_margin),
         None => shared.probe.available()?.budget(),
     };
-    let kind = |name: &str| if name == CPU { SlotKind::Cpu } else { SlotKind::Device };
+    let slot = |name: &str| match name {
+        CPU => SlotSettings::CPU,
+        _ => SlotSettings::device(Bytes(u64::MAX)),
+    };
     Ok(Settings {
         budget,
+        ceiling: budget,
         workers: config.synthesis_workers,
         urgent_workers: URGENT_WORKERS,
         ahead: config.synthesis_workers + 2 * parts.backends.len(),
-        slots: parts.backends.iter().map(|backend| kind(backend.name())).collect(),
+        slots: parts.backends.iter().map(|backend| slot(backend.name())).collect(),
         max_requests: config.intake_max_requests,
         max_intake: config.intake_max_bytes,
+        patience: 60_000_000_000,
+        min_idle: 0,
+        pinned: Default::default(),
+        factors: Default::default(),
     })
 }
 

@@ -17,6 +17,7 @@ use crate::memory::Probe;
 use crate::prove::{Backend, Catalog, Footprint};
 use crate::schedule::{Costs, SlotCost};
 use crate::telemetry::Tally;
+use crate::units::Bytes;
 
 pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
 
@@ -83,6 +84,7 @@ impl Shared {
             let cost = |backend: &Arc<dyn Backend>| SlotCost {
                 start: backend.working_set(&footprint.shape),
                 finish: backend.finishing_set(&footprint.shape, footprint.wide_hint),
+                device: Bytes::ZERO,
             };
             Ok(self.backends.iter().map(cost).collect())
         })?;

@@ -1,9 +1,10 @@
 //! What goes into the scheduler and what comes out.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::kind::CircuitId;
+use crate::kind::{CircuitId, Urgency};
 use crate::memory::ClaimId;
 use crate::units::Bytes;
 
@@ -18,6 +19,8 @@ pub struct SlotCost {
     pub start: Bytes,
     /// The rest of the proof, after the evaluation buffers are free.
     pub finish: Bytes,
+    /// Memory of the slot's device, for the whole turn.
+    pub device: Bytes,
 }
 
 impl SlotCost {
@@ -63,24 +66,80 @@ pub enum SlotKind {
     Device,
 }
 
-/// The fixed facts of one scheduler.
+/// One prover slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlotSettings {
+    /// What it runs on.
+    pub kind: SlotKind,
+    /// It takes work that is at least this urgent.
+    pub serves: Urgency,
+    /// The device's memory that its turns may use; slots of the processor have none.
+    pub memory: Bytes,
+}
+
+impl SlotSettings {
+    /// The processor's slot for all kinds.
+    pub const CPU: SlotSettings =
+        SlotSettings { kind: SlotKind::Cpu, serves: Urgency::Patient, memory: Bytes::ZERO };
+
+    /// A slot of the processor for work that does not wait for a running proof to end.
+    pub fn cpu_lane(serves: Urgency) -> SlotSettings {
+        SlotSettings { serves, ..SlotSettings::CPU }
+    }
+
+    /// A device's slot for all kinds.
+    pub fn device(memory: Bytes) -> SlotSettings {
+        SlotSettings { kind: SlotKind::Device, serves: Urgency::Patient, memory }
+    }
+}
+
+/// How much larger than its projection a circuit's memory has been, in thousandths; at least 1,000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Factors {
+    /// Compact witnesses.
+    pub witness: u32,
+    /// SRS and matrices.
+    pub shared: u32,
+    /// A slot's working set.
+    pub working_set: u32,
+}
+
+impl Default for Factors {
+    fn default() -> Self {
+        Factors { witness: 1000, shared: 1000, working_set: 1000 }
+    }
+}
+
+/// The facts that one scheduler starts with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Bytes that may be promised.
+    /// Bytes that may be promised now; [`Event::Budget`] changes it.
     pub budget: Bytes,
+    /// The most that the budget can become: what does not fit in it never will.
+    pub ceiling: Bytes,
     /// Partitions synthesised at once.
     pub workers: usize,
     /// Synthesis workers beside those, for window_post and winning_post only.
     pub urgent_workers: usize,
     /// Partitions that may be synthesised or waiting for a slot at once; PoSt does not wait for others'.
     pub ahead: usize,
-    /// The prover slots. The first one's working set is always kept in reserve; where it is the processor,
-    /// it proves again what did not verify.
-    pub slots: Vec<SlotKind>,
+    /// The prover slots. The first one serves all kinds; where it is the processor, it proves again what
+    /// did not verify.
+    pub slots: Vec<SlotSettings>,
     /// Unfinished requests of one kind.
     pub max_requests: usize,
     /// Bytes of unfinished decoded requests.
     pub max_intake: Bytes,
+    /// How long others may pass a request that waits for memory, in nanoseconds; then the door is closed to
+    /// new work until it is served. PoSt closes it at once.
+    pub patience: u64,
+    /// How long a circuit is kept that nobody uses, in nanoseconds, where its memory is not needed by PoSt
+    /// or by a request that closed the door.
+    pub min_idle: u64,
+    /// Circuits that are never evicted to make room.
+    pub pinned: BTreeSet<CircuitId>,
+    /// What was learnt about projections before.
+    pub factors: BTreeMap<CircuitId, Factors>,
 }
 
 /// A request at the door.
@@ -123,12 +182,18 @@ pub enum Event {
     Diagnosed { job: JobId, partition: usize, error: Error },
     /// Somebody gave the job up.
     Cancelled { job: JobId },
-    /// A circuit is in memory.
-    CircuitLoaded { circuit: CircuitId },
+    /// A circuit is in memory; its bytes as measured.
+    CircuitLoaded { circuit: CircuitId, srs: Bytes, matrices: Bytes },
     /// A circuit could not be loaded.
     LoadFailed { circuit: CircuitId, error: Error },
     /// A claim's guard was dropped: its bytes are free.
     ClaimDropped { claim: ClaimId },
+    /// The most that a step's working set has come to so far; told before the step's claim is dropped.
+    Measured { claim: ClaimId, step: Step, bytes: Bytes },
+    /// What may be promised from now on, and whether the machine is short of memory (PSI).
+    Budget { bytes: Bytes, pressed: bool },
+    /// A circuit that may be asked for: PoSt's are kept room for from now on.
+    Known { costs: Arc<Costs> },
     /// Somebody wants a circuit in memory ahead of time.
     Preload { costs: Arc<Costs> },
     /// Somebody wants an idle circuit out of memory.
@@ -139,6 +204,15 @@ pub enum Event {
     Drain,
     /// Accept nothing more and end every job.
     Shutdown,
+}
+
+/// A step of a slot's turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// The heavy step.
+    Start,
+    /// The rest of the proof.
+    Finish,
 }
 
 /// How a job ended.
@@ -182,6 +256,8 @@ pub enum Action {
     Preloaded { circuit: CircuitId, result: Result<bool> },
     /// Answers every `Evict` of this circuit: the bytes given back, `None` where it was not in memory.
     Evicted { circuit: CircuitId, result: Result<Option<Bytes>> },
+    /// A projection was too small: remember these for the circuit.
+    Corrected { circuit: CircuitId, factors: Factors },
     /// An invariant of the scheduler did not hold: report it.
     Fault { error: Error },
 }

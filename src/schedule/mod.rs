@@ -12,7 +12,10 @@ mod slots;
 #[cfg(test)]
 mod tests;
 
-pub use contract::{Action, Costs, Event, JobId, Outcome, Settings, SlotCost, SlotKind, Submission};
+pub use contract::{
+    Action, Costs, Event, Factors, JobId, Outcome, Settings, SlotCost, SlotKind, SlotSettings, Step,
+    Submission,
+};
 pub use residency::CircuitView;
 pub use scheduler::{Counts, Scheduler};
 pub use slots::SlotView;

@@ -129,12 +129,12 @@ impl Scheduler {
                 let error = Error::new(Code::Cancelled, "the job was cancelled");
                 self.end(now, job, Outcome::Cancelled(error), actions)
             }
-            Event::CircuitLoaded { circuit } => self.circuit_loaded(now, circuit, actions),
+            Event::CircuitLoaded { circuit, .. } => self.circuit_loaded(now, circuit, actions),
             Event::LoadFailed { circuit, error } => self.load_failed(now, circuit, error, actions),
             Event::ClaimDropped { claim } => self.claim_dropped(now, claim, actions),
             Event::Preload { costs } => self.preload(&costs, actions),
             Event::Evict { circuit } => self.evict(circuit, actions),
-            Event::Tick => Ok(()),
+            Event::Tick | Event::Measured { .. } | Event::Budget { .. } | Event::Known { .. } => Ok(()),
             Event::Drain => {
                 self.draining = true;
                 Ok(())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::contract::{JobId, SlotKind};
+use super::contract::{JobId, SlotKind, SlotSettings};
 use super::residency::Residency;
 use crate::error::Result;
 use crate::memory::{ClaimId, Class, Demand, Ledger, Stage};
@@ -39,11 +39,11 @@ fn working_set(bytes: Bytes) -> Demand {
 }
 
 impl Slots {
-    pub fn new(kinds: &[SlotKind], ledger: &mut Ledger) -> Result<Slots> {
+    pub fn new(kinds: &[SlotSettings], ledger: &mut Ledger) -> Result<Slots> {
         let slots: Vec<_> = kinds
             .iter()
             .enumerate()
-            .map(|(i, kind)| Slot { kind: *kind, label: Arc::from(format!("slot {i}")), turn: None })
+            .map(|(i, slot)| Slot { kind: slot.kind, label: Arc::from(format!("slot {i}")), turn: None })
             .collect();
         let label = slots.first().map_or_else(|| Arc::from("slot"), |slot| slot.label.clone());
         let reserve = ledger.claim(&label, working_set(Bytes::ZERO))?;

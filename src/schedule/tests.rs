@@ -25,7 +25,7 @@ fn costs(kind: ProofKind, slots: usize) -> Arc<Costs> {
         ProofKind::PorepC2 => (5, 30, 20),
         ProofKind::SnapUpdate => (4, 20, 15),
     };
-    let slot = SlotCost { start: Bytes(start), finish: Bytes(start / 3) };
+    let slot = SlotCost { start: Bytes(start), finish: Bytes(start / 3), device: Bytes::ZERO };
     Arc::new(Costs {
         circuit: circuit(kind),
         witness: Bytes(witness),
@@ -36,14 +36,23 @@ fn costs(kind: ProofKind, slots: usize) -> Arc<Costs> {
 }
 
 fn settings(budget: u64, slots: &[SlotKind]) -> Settings {
+    let slot = |kind: &SlotKind| match kind {
+        SlotKind::Cpu => SlotSettings::CPU,
+        SlotKind::Device => SlotSettings::device(Bytes(u64::MAX)),
+    };
     Settings {
         budget: Bytes(budget),
+        ceiling: Bytes(budget),
         workers: 2,
         urgent_workers: 1,
         ahead: 6,
-        slots: slots.to_vec(),
+        slots: slots.iter().map(slot).collect(),
         max_requests: 100,
         max_intake: Bytes(64),
+        patience: 1000,
+        min_idle: 0,
+        pinned: Default::default(),
+        factors: Default::default(),
     }
 }
 
@@ -145,6 +154,7 @@ impl World {
                 }
             }
             Action::Complete { job, outcome } => self.complete(job, outcome),
+            Action::Corrected { .. } => {}
             Action::Fault { error } => panic!("{error}"),
             reply @ (Action::Preloaded { .. } | Action::Evicted { .. }) => self.replies.push(reply),
         }
@@ -210,7 +220,7 @@ impl World {
                 self.drops.push_back(self.circuits.remove(&circuit).unwrap());
                 return self.tell(Event::LoadFailed { circuit, error: error() });
             }
-            return self.tell(Event::CircuitLoaded { circuit });
+            return self.tell(Event::CircuitLoaded { circuit, srs: Bytes(1), matrices: Bytes(1) });
         }
         let (Work::Synthesis(job, partition)
         | Work::Slot(job, partition)
