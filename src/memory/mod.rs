@@ -5,7 +5,7 @@ pub mod ledger;
 pub mod probe;
 pub mod region;
 
-pub use ledger::{ClaimId, Demand, Ledger, Refusal};
+pub use ledger::{Account, ClaimId, Demand, Ledger, Refusal};
 pub use probe::{Available, Probe, Resident};
 pub use region::{FileMap, Pod, Region, RegionVec};
 pub use usage::{Class, Stage};
