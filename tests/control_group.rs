@@ -11,7 +11,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::Stdio;
 
-use forebay::memory::{probe, Class, Probe, Region, Stage};
+use forebay::cancel::Cancel;
+use forebay::memory::{probe, Class, FileMap, Probe, Region, Stage};
 use forebay::units::Bytes;
 use group::Group;
 
@@ -34,6 +35,7 @@ fn the_limit_of_our_group_is_seen_and_what_is_left_shrinks_as_we_fill_it() {
     near(seen["left"] - TOUCHED, seen["left touched"], &seen);
     near(seen["left"], seen["left dropped"], &seen);
     assert!(seen["usage with file pages"] > seen["usage dropped"] + TOUCHED - NOISE, "{seen:?}");
+    near(seen["file"] + TOUCHED, seen["file populated"], &seen);
     near(seen["left"], seen["left with file pages"], &seen);
     // What is ours is not taken from the budget: it stays as it was.
     near(seen["budget"], seen["budget touched"], &seen);
@@ -133,6 +135,11 @@ fn observe_where_asked() -> bool {
     drop(region);
     left(" dropped");
     fill_cache(Path::new(&file));
+    let key = std::fs::File::open(&file).expect("the file");
+    let key = FileMap::open(Class::Srs, &key).expect("address space");
+    tell("file", probe.resident().file);
+    key.populate(&Cancel::new()).expect("a file that can be read");
+    tell("file populated", probe.resident().file);
     left(" with file pages");
     std::fs::remove_file(file).expect("removed");
     true
