@@ -2,10 +2,12 @@
 //! This room knows nothing of circuits.
 
 pub mod ledger;
+mod meter;
 pub mod probe;
 pub mod region;
 
 pub use ledger::{ClaimId, Demand, Ledger, Refusal};
+pub use meter::Meter;
 pub use probe::{Available, Probe, Resident};
 pub use region::{FileMap, Pod, Region, RegionVec};
 pub use usage::{Class, Stage};

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 
+use super::meter::Meter;
 use super::usage::{Class, Counted, Stage};
 use crate::error::{Code, Error, Result};
 use crate::units::Bytes;
@@ -39,6 +40,7 @@ pub struct Region {
     address: NonNull<u8>,
     len: usize,
     counted: Counted,
+    meter: Option<Meter>,
 }
 
 // SAFETY: the mapping is owned by this value alone and is plain memory.
@@ -50,7 +52,15 @@ impl Region {
     /// Maps `len` zeroed bytes. Pages become resident when they are first written.
     pub fn zeroed(class: Class, stage: Stage, len: usize) -> Result<Region> {
         let address = map_anonymous(len)?;
-        Ok(Region { address, len, counted: Counted::new(class, stage, len as u64) })
+        Ok(Region { address, len, counted: Counted::new(class, stage, len as u64), meter: None })
+    }
+
+    /// As [`Region::zeroed`], told to a step's meter for as long as it exists.
+    pub fn zeroed_for(meter: &Meter, class: Class, stage: Stage, len: usize) -> Result<Region> {
+        let mut region = Region::zeroed(class, stage, len)?;
+        meter.add(len as u64);
+        region.meter = Some(meter.clone());
+        Ok(region)
     }
 
     /// Bytes mapped.
@@ -123,6 +133,9 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         unmap(self.address, self.len);
+        if let Some(meter) = &self.meter {
+            meter.sub(self.len as u64);
+        }
     }
 }
 

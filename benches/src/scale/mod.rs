@@ -11,7 +11,8 @@ use clap::Args;
 use forebay::cancel::Cancel;
 use forebay::circuit::{first_violation, Expected, Matrices, Witness};
 use forebay::kind::ProofKind;
-use forebay::prove::{Backend, Blinding, CircuitData};
+use forebay::memory::Meter;
+use forebay::prove::{Backend, Blinding, CircuitData, Step};
 
 use crate::process::{anonymous, on_cores, PeakSampler};
 use crate::report::{Goal, Report};
@@ -115,9 +116,10 @@ fn prove(world: &World, circuit: &CircuitData, mix: WitnessLike) -> Result<(), F
     let cancel = Cancel::new();
     let expected = Expected { aux: mix.aux(), wide: mix.wide() };
     let witness = Witness::generate(mix, expected, &cancel)?;
+    let step = Step { circuit, witness: &witness, cancel: &cancel, meter: &Meter::unlimited() };
     world.pool.install(|| {
-        let started = world.core.start(circuit, &witness, &cancel)?;
-        world.core.finish(circuit, &witness, started, Blinding::random(), &cancel)
+        let started = world.core.start(&step)?;
+        world.core.finish(&step, started, Blinding::random())
     })?;
     Ok(())
 }

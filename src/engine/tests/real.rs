@@ -34,7 +34,7 @@ fn a_window_post_of_a_real_sector_is_proved_within_its_budget() {
     assert_eq!(missing.code(), Code::ParametersMissing);
     assert!(missing.message().contains(folder.path().to_str().unwrap()), "{missing}");
 
-    let core = CpuBackend::new(open::pool(2).unwrap()).unwrap();
+    let core = CpuBackend::new(open::pool("test", 2).unwrap()).unwrap();
     let work = Work { arithmetic: &core, progress: &|_| {}, cancel: &Cancel::new() };
     develop(circuit, folder.path(), &ToxicWaste::random(&mut rand::rngs::OsRng), &work).unwrap();
     let job = engine.submit(&message).unwrap().job_id;

@@ -16,16 +16,22 @@ use crate::cancel::Cancel;
 use crate::circuit::testing::RandomCircuit;
 use crate::circuit::{Expected, Matrices, Witness};
 use crate::kind::{CircuitId, ProofKind};
+use crate::memory::Meter;
 use crate::prove::cpu::{CpuBackend, Kernels};
-use crate::prove::{Backend, Blinding, CircuitData};
+use crate::prove::{Backend, Blinding, CircuitData, Step};
 use crate::srs::develop::{develop, Target, ToxicWaste};
 use crate::srs::{Store, StoreConfig, Work};
+use crate::units::Bytes;
 
 const ID: CircuitId = CircuitId { kind: ProofKind::WinningPost, sector_size: 2048 };
 const STEM: &str = "v28-a-test-circuit";
 
 /// A circuit's data on a fresh development key, and bellperson's reading of the same key.
-fn data(backend: &CpuBackend, folder: &Path, circuit: RandomCircuit) -> (CircuitData, Parameters<Bls12>) {
+pub(super) fn data(
+    backend: &CpuBackend,
+    folder: &Path,
+    circuit: RandomCircuit,
+) -> (CircuitData, Parameters<Bls12>) {
     let toxic = ToxicWaste::random(&mut ChaCha8Rng::seed_from_u64(circuit.seed));
     let cancel = Cancel::new();
     let work = Work { arithmetic: backend, progress: &|_| (), cancel: &cancel };
@@ -53,8 +59,15 @@ fn check(circuit: RandomCircuit, threads: usize) {
     create_proof(circuit, &params, blinding.r, blinding.s).unwrap().write(&mut expected).unwrap();
     for kernels in Kernels::available().unwrap() {
         let backend = CpuBackend::with_kernels(backend.pool.clone(), kernels).unwrap();
-        let started = backend.start(&data, &witness, &cancel).unwrap();
-        let proof = backend.finish(&data, &witness, started, blinding, &cancel).unwrap();
+        let meter = Meter::unlimited();
+        let step = Step { circuit: &data, witness: &witness, cancel: &cancel, meter: &meter };
+        let started = backend.start(&step).unwrap();
+        let working_set = backend.working_set(data.matrices.shape());
+        assert!(meter.peak() > Bytes::ZERO && meter.peak() <= working_set, "{meter:?} {working_set}");
+        let meter = Meter::unlimited();
+        let proof = backend.finish(&Step { meter: &meter, ..step }, started, blinding).unwrap();
+        let finishing = backend.finishing_set(data.matrices.shape(), witness.wide_values().len() as u64);
+        assert!(meter.peak() > Bytes::ZERO && meter.peak() <= finishing, "{meter:?} {finishing}");
         assert_eq!(proof.to_bytes().as_slice(), expected, "{kernels:?}");
     }
 }
@@ -88,9 +101,12 @@ fn a_witness_of_another_circuit_is_refused() {
     let cancel = Cancel::new();
     let other = RandomCircuit { aux: 21, ..circuit };
     let witness = Witness::generate(other, Expected { aux: 0, wide: 0 }, &cancel).unwrap();
-    let error = backend.start(&data, &witness, &cancel).unwrap_err();
+    let meter = Meter::unlimited();
+    let step = Step { circuit: &data, witness: &witness, cancel: &cancel, meter: &meter };
+    let error = backend.start(&step).unwrap_err();
     assert_eq!(error.code(), crate::Code::InvalidArgument);
     cancel.cancel();
     let witness = Witness::generate(circuit, Expected { aux: 0, wide: 0 }, &Cancel::new()).unwrap();
-    assert_eq!(backend.start(&data, &witness, &cancel).unwrap_err().code(), crate::Code::Cancelled);
+    let step = Step { witness: &witness, ..step };
+    assert_eq!(backend.start(&step).unwrap_err().code(), crate::Code::Cancelled);
 }
