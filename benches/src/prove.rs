@@ -22,7 +22,7 @@ pub fn run(world: &World, kind: ProofKind, with_gnark: bool) -> Result<Report, F
     let id = world.circuit_id(kind)?;
     let cancel = Cancel::new();
     let circuit = world.load(kind)?;
-    circuit.srs.prefault(&cancel)?;
+    circuit.srs.populate(&cancel)?;
     let task = world.task(kind)?;
     let blinding = Blinding::random();
 

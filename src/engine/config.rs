@@ -30,7 +30,7 @@ pub struct Config {
     /// `memory.margin`: part of the limit kept back for what is not in large buffers: the program, its
     /// stacks and its heap.
     pub memory_margin: Bytes,
-    /// `threads`: size of the one thread pool.
+    /// `threads`: size of each thread pool.
     pub threads: usize,
     /// `synthesis_workers`: partitions synthesised at once, one thread each.
     pub synthesis_workers: usize,
@@ -92,7 +92,7 @@ fn default_cache_directory() -> PathBuf {
         .join("forebay")
 }
 
-const EXAMPLE: &str = r#"# Threads of the one pool that all heavy work runs on. Default: the processors.
+const EXAMPLE: &str = r#"# Threads that heavy work runs on at once. Default: the processors.
 threads = 2
 # Partitions synthesised at once, one thread each. Default: a quarter of the processors.
 synthesis_workers = 1

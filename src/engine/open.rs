@@ -12,9 +12,11 @@ use super::{workers, BackendChoice, Config, Engine, Parts, ProverSlot};
 use crate::error::{Code, Error, Result};
 use crate::filecoin::{self, FilecoinCatalog};
 use crate::kind::Urgency;
+use crate::memory::probe;
 use crate::prove::cpu::CpuBackend;
 use crate::schedule::{Scheduler, Settings};
 use crate::srs::{Store, StoreConfig};
+use crate::units::Bytes;
 
 /// Synthesis workers beside the configured ones, for PoSt only.
 const URGENT_WORKERS: usize = 1;
@@ -62,7 +64,7 @@ pub(super) fn real_parts(config: &Config) -> Result<Parts> {
 fn settings(config: &Config, shared: &Shared) -> Result<Settings> {
     let budget = match config.memory_limit {
         Some(limit) => limit.saturating_sub(config.memory_margin),
-        None => shared.probe.available()?.budget(),
+        None => probe::budget(None, config.memory_margin, Bytes::ZERO, &shared.probe.observe()?),
     };
     Ok(Settings {
         budget,

@@ -239,7 +239,7 @@ pub(super) fn load(shared: &Shared, circuit: CircuitId, claim: Claim, cancel: &C
         shared.pool.install(|| {
             let data = shared.catalog.load(circuit, cancel)?;
             // What is booked for it is then really there, and its first proof does not wait for the disk.
-            data.srs.prefault(cancel)?;
+            data.srs.populate(cancel)?;
             Ok(data)
         })
     });

@@ -90,7 +90,7 @@ fn measure(world: &World, log: u32, repeated: &Repeated, folder: &Path) -> Resul
     let srs = repeated.key(world, id, mix, matrices.shape(), folder)?;
     let native = srs.path().to_owned();
     let circuit = CircuitData { id, matrices, srs: Arc::new(srs) };
-    world.pool.install(|| circuit.srs.prefault(&Cancel::new()))?;
+    world.pool.install(|| circuit.srs.populate(&Cancel::new()))?;
     let mut cost =
         Cost { log, constraints: mix.constraints() as f64, core_seconds: f64::INFINITY, peak: 0.0 };
     let mut spent = 0.0;

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use super::world::{circuit_id, config, lane, reached, World};
+use super::world::{circuit_id, config, fake, lane, reached, World};
 use crate::cancel::Pauses;
 use crate::engine::{Engine, Parts, ProverSlot};
 use crate::error::Code;
 use crate::kind::{ProofKind, Urgency};
 use crate::prove::fake::{Fake, Fault, Gate};
+use crate::units::Bytes;
 use crate::wire::await_proof_response::Status;
 
 /// An engine whose processor has a slot for each urgency.
@@ -137,6 +138,15 @@ fn work_of_one_urgency_pauses_nothing() {
     jobs.iter().for_each(|job| lanes.world.proved(job, 3));
     assert_eq!(lanes.pauses(), Pauses::default());
     lanes.world.nothing_is_booked();
+}
+
+#[test]
+fn a_slots_projection_has_its_devices_memory() {
+    let device = Arc::new(fake("gpu-0").with_device_set(Bytes::mib(7)));
+    let world = World::with(config(), &[device]);
+    let projection = world.engine.shared.projection(circuit_id(ProofKind::PorepC2)).unwrap();
+    let devices: Vec<_> = projection.costs.slots.iter().map(|cost| cost.device).collect();
+    assert_eq!(devices, [Bytes::ZERO, Bytes::mib(7)]);
 }
 
 #[test]

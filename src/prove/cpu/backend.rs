@@ -1,4 +1,4 @@
-//! The CPU backend: the C++ core on the library's pool.
+//! The CPU backend: the C++ core on a pool.
 
 use std::sync::Arc;
 

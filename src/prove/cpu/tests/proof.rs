@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use bellperson::groth16::{create_proof, Parameters};
 use blstrs::Bls12;
@@ -18,6 +18,7 @@ use crate::circuit::{Expected, Matrices, Witness};
 use crate::kind::{CircuitId, ProofKind};
 use crate::memory::Meter;
 use crate::prove::cpu::{CpuBackend, Kernels};
+use crate::prove::fake::Fake;
 use crate::prove::{Backend, Blinding, CircuitData, Step};
 use crate::srs::develop::{develop, Target, ToxicWaste};
 use crate::srs::{Store, StoreConfig, Work};
@@ -90,6 +91,31 @@ proptest! {
 #[test]
 fn same_bytes_as_bellperson_for_a_larger_circuit() {
     check(RandomCircuit { seed: 7, inputs: 70, aux: 9000, boolean_percent: 90, values: true }, 2);
+}
+
+#[test]
+fn a_backend_that_holds_more_than_it_projects_shows_it_to_the_meter() {
+    let core = Arc::new(backend(1));
+    let folder = tempfile::tempdir().unwrap();
+    let circuit = RandomCircuit { seed: 5, inputs: 2, aux: 20, boolean_percent: 50, values: true };
+    let (data, _) = data(&core, folder.path(), circuit);
+    let witness = Witness::generate(circuit, Expected::default(), &Cancel::new()).unwrap();
+    let excess = Bytes::mib(16);
+    let fake = Fake::new("cpu", core.clone()).with_excess(excess);
+    let shape = data.matrices.shape();
+    assert_eq!(fake.working_set(shape), core.working_set(shape));
+    assert!(fake.working_set(shape) < excess);
+    let (told, meter) = (Arc::new(Mutex::new(Bytes::ZERO)), Meter::unlimited());
+    let heard = told.clone();
+    let finishing = Meter::new(excess, move |peak| *heard.lock().unwrap() = peak);
+    let step = Step { circuit: &data, witness: &witness, cancel: &Cancel::new(), meter: &meter };
+    let started = fake.start(&step).unwrap();
+    fake.finish(&Step { meter: &finishing, ..step }, started, Blinding::random()).unwrap();
+    for meter in [&meter, &finishing] {
+        assert!(meter.peak() > excess, "the excess and the real work: {meter:?}");
+        assert_eq!(meter.now(), Bytes::ZERO);
+    }
+    assert_eq!(*told.lock().unwrap(), finishing.peak());
 }
 
 #[test]
