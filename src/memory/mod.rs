@@ -7,7 +7,7 @@ pub mod probe;
 pub mod region;
 pub mod usage;
 
-pub use ledger::{ClaimId, Demand, Ledger, Refusal};
+pub use ledger::{Account, ClaimId, Demand, Ledger, Refusal};
 pub use meter::Meter;
 pub use probe::{Observation, Probe, Resident};
 pub use region::{FileMap, Pod, Region, RegionVec};

@@ -3,19 +3,29 @@
 //! virtual ones) tells it what happened and carries out what it decides.
 
 mod admit;
+mod circuit;
+mod circuits;
 mod contract;
+mod door;
 mod headroom;
 mod job;
 mod residency;
+mod room;
 mod scheduler;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod turns;
+mod view;
+mod wait;
 
+pub use circuit::Ratios;
 pub use contract::{
     Action, Costs, Event, Factors, JobId, Outcome, Settings, SlotCost, SlotKind, SlotSettings, Step,
     Submission,
 };
 pub use residency::CircuitView;
-pub use scheduler::{Counts, Scheduler};
+pub use scheduler::Scheduler;
 pub use slots::SlotView;
+pub use view::Counts;
+pub use wait::Wait;

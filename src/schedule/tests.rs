@@ -35,6 +35,11 @@ fn costs(kind: ProofKind, slots: usize) -> Arc<Costs> {
     })
 }
 
+fn loaded(circuit: CircuitId) -> Event {
+    let costs = costs(circuit.kind, 1);
+    Event::CircuitLoaded { circuit, srs: costs.srs, matrices: costs.matrices }
+}
+
 fn settings(budget: u64, slots: &[SlotKind]) -> Settings {
     let slot = |kind: &SlotKind| match kind {
         SlotKind::Cpu => SlotSettings::CPU,
@@ -220,7 +225,7 @@ impl World {
                 self.drops.push_back(self.circuits.remove(&circuit).unwrap());
                 return self.tell(Event::LoadFailed { circuit, error: error() });
             }
-            return self.tell(Event::CircuitLoaded { circuit, srs: Bytes(1), matrices: Bytes(1) });
+            return self.tell(loaded(circuit));
         }
         let (Work::Synthesis(job, partition)
         | Work::Slot(job, partition)
@@ -467,7 +472,7 @@ fn a_deadline_ends_a_job_and_earlier_deadlines_go_first() {
     let costs = costs(ProofKind::WinningPost, 1);
     let deadline = Some(50);
     world.tell(Event::Submitted(Submission { job, costs, partitions: 1, intake: Bytes(1), deadline }));
-    assert_eq!(world.scheduler.next_deadline(), deadline);
+    assert_eq!(world.scheduler.next_wakeup(), deadline);
     world.now = 49;
     world.tell(Event::Tick);
     assert!(matches!(&world.answers[&job], Outcome::Failed(e) if e.code() == Code::Timeout));
