@@ -39,7 +39,7 @@ pub struct Config {
     pub min_idle: Duration,
     /// `schedule.patience`: how long others may pass a request that waits for memory.
     pub patience: Duration,
-    /// `threads`: size of the one thread pool.
+    /// `threads`: size of each thread pool.
     pub threads: usize,
     /// `synthesis_workers`: partitions synthesised at once, one thread each.
     pub synthesis_workers: usize,
@@ -105,7 +105,7 @@ fn default_cache_directory() -> PathBuf {
         .join("forebay")
 }
 
-const EXAMPLE: &str = r#"# Threads of the one pool that all heavy work runs on. Default: the processors.
+const EXAMPLE: &str = r#"# Threads that heavy work runs on at once. Default: the processors.
 threads = 2
 # Partitions synthesised at once, one thread each. Default: a quarter of the processors.
 synthesis_workers = 1
