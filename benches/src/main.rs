@@ -3,6 +3,8 @@
 
 mod concrete;
 mod contest;
+#[path = "../../tests/support/group.rs"]
+mod control_group;
 mod curve;
 mod field;
 mod inputs;
@@ -12,6 +14,7 @@ mod ntt;
 mod peers;
 mod process;
 mod prove;
+mod queue;
 mod report;
 mod scale;
 mod setup;
@@ -70,6 +73,8 @@ struct Arguments {
     scale: scale::Options,
     #[command(flatten)]
     timeline: timeline::Options,
+    #[command(flatten)]
+    queue: queue::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -92,6 +97,8 @@ enum Bench {
     Synthesis,
     /// Core-seconds and bytes of growing synthetic circuits, projected to 2^27.
     Scale,
+    /// A queue of PoRep partitions through pipelines that keep evaluation vectors, and through forebay.
+    Queue,
     /// Memory over time while several requests run under a limit; draws a picture.
     Timeline,
 }
@@ -134,6 +141,7 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         Bench::Prove => prove::run(&world, kind, arguments.gnark),
         Bench::Synthesis => synthesis::run(&world),
         Bench::Scale => scale::run(&world, &arguments.scale),
+        Bench::Queue => queue::run(&world, &arguments.queue),
         Bench::Timeline => timeline::run(&world, kind, threads, &arguments.timeline),
     }
 }

@@ -46,7 +46,7 @@ impl CpuBackend {
     }
 
     /// Σ hᵢ·Hᵢ; `a` holds h as plain integers, `b` is free.
-    fn multiply_h(
+    pub(super) fn multiply_h(
         &self,
         points: &[G1Affine],
         a: &mut Region,
@@ -144,7 +144,7 @@ fn overhead(threads: usize) -> u64 {
 }
 
 /// Bytes of one evaluation vector over the domain.
-fn domain_bytes(shape: &Shape) -> Result<usize> {
+pub(super) fn domain_bytes(shape: &Shape) -> Result<usize> {
     shape
         .domain()
         .checked_mul(size_of::<Scalar>() as u64)
