@@ -131,6 +131,9 @@ impl Driver {
                 for running in self.jobs.values().filter(|r| r.entry.identity.circuit == circuit) {
                     running.entry.note(|report| report.srs_load_ms = millis(took));
                 }
+                let labels = [("kind", circuit.kind.name()), ("stage", "load")];
+                self.shared.tally.add(metric::STAGE_SECONDS, &labels, took.as_secs_f64());
+                self.shared.tally.add(metric::STAGE_RUNS, &labels, 1.0);
                 self.loads.remove(&circuit);
                 let (srs, matrices) = (data.srs.mapped(), data.matrices.mapped());
                 self.circuits.insert(circuit, Resident::new(*data, claim));

@@ -9,7 +9,6 @@ use crate::error::{Code, Error, Result};
 use crate::kind::Urgency;
 use crate::prove::{Backend, Footprint};
 use crate::schedule::{SlotCost, SlotSettings};
-use crate::units::Bytes;
 
 const CPU: &str = "cpu";
 
@@ -41,7 +40,9 @@ impl ProverSlot {
     pub(super) fn settings(&self) -> SlotSettings {
         match self.is_cpu() {
             true => SlotSettings::cpu_lane(self.serves),
-            false => SlotSettings { serves: self.serves, ..SlotSettings::device(Bytes(u64::MAX)) },
+            false => {
+                SlotSettings { serves: self.serves, ..SlotSettings::device(self.backend.device_memory()) }
+            }
         }
     }
 

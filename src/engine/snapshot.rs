@@ -175,6 +175,7 @@ fn slots(shared: &Shared, view: &View, entries: &HashMap<JobId, Arc<JobEntry>>) 
         .map(|(prover, slot)| SlotStatus {
             name: prover.name(),
             reserved: slot.reserved.0,
+            device_reserved: slot.device.0,
             job_id: slot
                 .turn
                 .and_then(|(job, _)| entries.get(&job))

@@ -126,6 +126,8 @@ pub struct SlotStatus {
     pub name: String,
     /// Bytes of the slot's working set, promised now.
     pub reserved: u64,
+    /// Bytes of its device's memory, promised now.
+    pub device_reserved: u64,
     /// The job whose partition it works on; empty where it is free.
     pub job_id: String,
     /// That partition.

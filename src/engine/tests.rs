@@ -1,9 +1,14 @@
 //! The engine end to end: real circuits, real keys, real proofs; faults where a test asks for them.
 
+mod budget;
+mod corrections;
+mod devices;
 mod faults;
 mod identity;
 mod lifecycle;
 mod memory;
 mod real;
+mod residency;
 mod urgency;
+mod waiting;
 mod world;

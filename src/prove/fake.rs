@@ -81,6 +81,7 @@ pub struct Fake {
     finishes: Mutex<VecDeque<Fault>>,
     working_set: Option<Bytes>,
     device_set: Bytes,
+    device_memory: Bytes,
     excess: Bytes,
 }
 
@@ -94,6 +95,7 @@ impl Fake {
             finishes: Mutex::default(),
             working_set: None,
             device_set: Bytes::ZERO,
+            device_memory: Bytes(u64::MAX),
             excess: Bytes::ZERO,
         }
     }
@@ -106,6 +108,11 @@ impl Fake {
     /// The same, with this projection of its device's memory.
     pub fn with_device_set(self, bytes: Bytes) -> Fake {
         Fake { device_set: bytes, ..self }
+    }
+
+    /// The same, with a device of so much memory.
+    pub fn with_device_memory(self, bytes: Bytes) -> Fake {
+        Fake { device_memory: bytes, ..self }
     }
 
     /// The same, holding so many resident bytes in each step beside what the real backend holds and what is
@@ -170,6 +177,10 @@ impl Backend for Fake {
 
     fn device_set(&self, _shape: &Shape, _wide: u64) -> Bytes {
         self.device_set
+    }
+
+    fn device_memory(&self) -> Bytes {
+        self.device_memory
     }
 
     fn start(&self, step: &Step) -> Result<Started> {

@@ -40,6 +40,11 @@ pub trait Backend: Send + Sync {
         Bytes::ZERO
     }
 
+    /// Bytes of its device's memory that turns may use, all together; no bound of our own by default.
+    fn device_memory(&self) -> Bytes {
+        Bytes(u64::MAX)
+    }
+
     /// The heavy step: evaluates A·w and B·w from the compact witness, computes the quotient and its
     /// multi-scalar multiplication. Evaluation buffers are free when it returns.
     fn start(&self, step: &Step) -> Result<Started>;

@@ -1,15 +1,11 @@
 //! The budget holds, and every budget that can hold one partition serves everything.
 
-use super::world::{circuit_id, config, reached, Script, World, SHARED, TURN, WITNESS};
+use super::world::{circuit_id, config, one_partition, reached, Script, World, SHARED};
 use crate::engine::Config;
 use crate::error::Code;
 use crate::kind::ProofKind;
 use crate::prove::fake::{Fault, Gate};
 use crate::units::Bytes;
-
-fn one_partition() -> Bytes {
-    Bytes(SHARED.0 + TURN.0 + WITNESS.0)
-}
 
 #[test]
 fn a_budget_too_small_is_refused_with_need_and_limit() {

@@ -11,7 +11,7 @@ use prost::Message as _;
 use crate::cancel::Cancel;
 use crate::circuit::testing::RandomCircuit;
 use crate::circuit::{AnyCircuit, Expected, Matrices, Witness};
-use crate::engine::{Config, Engine, Parts, ProverSlot, Submitted};
+use crate::engine::{self, Config, Engine, Parts, ProverSlot, Submitted};
 use crate::error::{Code, Error, Result};
 use crate::kind::{CircuitId, ProofKind, Urgency};
 use crate::prove::cpu::CpuBackend;
@@ -68,6 +68,8 @@ fn fixture() -> &'static Fixture {
     })
 }
 
+/// Bytes that a decoded request is booked with.
+pub const INTAKE: Bytes = Bytes::kib(1);
 /// Projected bytes that the small circuits are booked with.
 pub const WITNESS: Bytes = Bytes::kib(64);
 pub const SHARED: Bytes = Bytes::mib(4);
@@ -79,16 +81,25 @@ pub struct TestCatalog {
     pub loads: Mutex<Vec<Fault>>,
     pub loaded: Mutex<Vec<CircuitId>>,
     pub missing: Mutex<Option<CircuitId>>,
+    /// Kinds whose circuits are ready to be proved at open.
+    pub prepared: Vec<ProofKind>,
 }
 
 impl Catalog for TestCatalog {
+    fn prepared(&self) -> Vec<(CircuitId, Footprint)> {
+        let prepared = self.prepared.iter().map(|kind| circuit_id(*kind));
+        prepared.map(|id| (id, self.footprint(id).unwrap())).collect()
+    }
+
+    fn available(&self, id: CircuitId) -> Result<()> {
+        let there = fixture().circuits.contains_key(&id) && *self.missing.lock().unwrap() != Some(id);
+        let missing =
+            || Error::new(Code::ParametersMissing, format!("{id}.params is in none of the folders"));
+        there.then_some(()).ok_or_else(missing)
+    }
+
     fn footprint(&self, id: CircuitId) -> Result<Footprint> {
-        if *self.missing.lock().unwrap() == Some(id) {
-            return Err(Error::new(
-                Code::ParametersMissing,
-                format!("{id}.params is in none of the folders"),
-            ));
-        }
+        self.available(id)?;
         let data = &fixture().circuits[&id];
         let matrices = Bytes::mib(1);
         let (shape, srs) = (*data.matrices.shape(), SHARED.saturating_sub(matrices));
@@ -141,7 +152,7 @@ impl ProofTask for TestTask {
     }
 
     fn intake_bytes(&self) -> Bytes {
-        Bytes(1024)
+        INTAKE
     }
 
     fn synthesize(&self, _partition: usize, wide_hint: usize, cancel: &Cancel) -> Result<Witness> {
@@ -173,20 +184,67 @@ impl ProofTask for TestTask {
     }
 }
 
+/// What a world is made of beside its slots.
+pub struct Setup {
+    pub config: Config,
+    pub catalog: TestCatalog,
+    /// The engine's cache folder, of its own unless two engines are to share one.
+    pub cache: Arc<tempfile::TempDir>,
+}
+
+impl Setup {
+    pub fn new(config: Config) -> Setup {
+        let cache = Arc::new(tempfile::tempdir().unwrap());
+        Setup { config, catalog: TestCatalog::default(), cache }
+    }
+
+    /// Opens an engine with these slots; `backend` is the one for all kinds on the processor.
+    pub fn open(self, backend: Arc<Fake>, slots: Vec<ProverSlot>) -> Result<World> {
+        let Setup { config, catalog, cache } = self;
+        let catalog = Arc::new(catalog);
+        let scripts: Arc<Mutex<HashMap<String, Script>>> = Arc::default();
+        let known = scripts.clone();
+        let parts = Parts {
+            catalog: catalog.clone(),
+            slots,
+            decode: Arc::new(move |request| {
+                let script = known.lock().unwrap().get(&request.request_id).cloned().unwrap_or_default();
+                decode(request, script)
+            }),
+            pool: fixture().pool.clone(),
+        };
+        let config = Config { cache_directory: cache.path().into(), ..config };
+        Ok(World { engine: Engine::with_parts(config, parts)?, catalog, backend, scripts, cache })
+    }
+
+    /// Opens an engine with this processor.
+    pub fn on(self, backend: Fake) -> Result<World> {
+        let backend = Arc::new(backend);
+        let slots = slots(&backend, &[]);
+        self.open(backend, slots)
+    }
+}
+
 pub struct World {
     pub engine: Arc<Engine>,
     pub catalog: Arc<TestCatalog>,
     pub backend: Arc<Fake>,
     scripts: Arc<Mutex<HashMap<String, Script>>>,
+    pub cache: Arc<tempfile::TempDir>,
 }
 
-/// A budget in which all four circuits and a dozen witnesses have room.
+/// A budget in which all four circuits and a dozen witnesses have room. Nothing of the machine or of its user
+/// plays a part: no pressure, and no cache folder until a world gives its own.
 pub fn config() -> Config {
     Config {
         memory_limit: Some(Bytes::mib(64)),
         memory_margin: Bytes::ZERO,
+        memory_pressure: 0,
+        min_idle: Duration::ZERO,
         threads: 2,
         synthesis_workers: 2,
+        parameter_directories: Vec::new(),
+        cache_directory: "/dev/null/forebay".into(),
         ..Config::default()
     }
 }
@@ -199,25 +257,13 @@ impl World {
     /// An engine with the scripted processor and further scripted devices.
     pub fn with(config: Config, devices: &[Arc<Fake>]) -> World {
         let backend = Arc::new(fake("cpu"));
-        let slots = devices.iter().chain([&backend]).map(|fake| slot(fake, Urgency::Patient)).collect();
+        let slots = slots(&backend, devices);
         World::with_slots(config, backend, slots)
     }
 
     /// An engine with these slots; `backend` is the one for all kinds on the processor.
     pub fn with_slots(config: Config, backend: Arc<Fake>, slots: Vec<ProverSlot>) -> World {
-        let catalog = Arc::new(TestCatalog::default());
-        let scripts: Arc<Mutex<HashMap<String, Script>>> = Arc::default();
-        let known = scripts.clone();
-        let parts = Parts {
-            catalog: catalog.clone(),
-            slots,
-            decode: Arc::new(move |request| {
-                let script = known.lock().unwrap().get(&request.request_id).cloned().unwrap_or_default();
-                decode(request, script)
-            }),
-            pool: fixture().pool.clone(),
-        };
-        World { engine: Engine::with_parts(config, parts).unwrap(), catalog, backend, scripts }
+        Setup::new(config).open(backend, slots).unwrap()
     }
 
     pub fn script(&self, request_id: &str, script: Script) {
@@ -250,6 +296,32 @@ impl World {
         assert_eq!(answer.status(), Status::Failed);
         assert!(answer.error_message.starts_with(&format!("{}: ", code.name())), "{}", answer.error_message);
         answer.error_message
+    }
+
+    /// What an unfinished job waits for; empty where it is worked on.
+    pub fn waits_for(&self, job_id: &str) -> &'static str {
+        let status = self.engine.status();
+        status.jobs.iter().find(|job| job.job_id == job_id).map_or("it has ended", |job| job.waits_for)
+    }
+
+    /// Waits until the status document fulfils a condition.
+    pub fn until(&self, what: &str, condition: impl Fn(&engine::Status) -> bool) -> engine::Status {
+        let start = std::time::Instant::now();
+        loop {
+            let status = self.engine.status();
+            if condition(&status) {
+                return status;
+            }
+            assert!(start.elapsed() < PATIENCE, "not {what}: {status:?}");
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// The value of one sample of the metrics, such as `forebay_jobs{kind="porep_c2",state="pending"}`.
+    pub fn metric(&self, sample: &str) -> f64 {
+        let metrics = self.engine.metrics();
+        let line = metrics.lines().find_map(|line| line.strip_prefix(sample)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {sample} in {metrics}")).parse().unwrap()
     }
 
     /// An ordinary request still goes through.
@@ -289,6 +361,11 @@ fn fake_on(name: &str, pool: &Arc<rayon::ThreadPool>) -> Fake {
     Fake::new(name, Arc::new(CpuBackend::new(pool.clone()).unwrap())).with_working_set(TURN)
 }
 
+/// The slots of a processor and of devices.
+pub fn slots(backend: &Arc<Fake>, devices: &[Arc<Fake>]) -> Vec<ProverSlot> {
+    devices.iter().chain([backend]).map(|fake| slot(fake, Urgency::Patient)).collect()
+}
+
 /// A slot on the tests' own pool.
 fn slot(fake: &Arc<Fake>, serves: Urgency) -> ProverSlot {
     ProverSlot { backend: fake.clone(), pool: fixture().pool.clone(), serves }
@@ -326,6 +403,11 @@ pub fn message(request_id: &str, kind: ProofKind, partitions: u32) -> Vec<u8> {
         ..SubmitProofRequest::default()
     }
     .encode_to_vec()
+}
+
+/// What one partition needs alone, beside its decoded request.
+pub fn one_partition() -> Bytes {
+    Bytes(SHARED.0 + TURN.0 + WITNESS.0)
 }
 
 /// A gate that a test waits at.
