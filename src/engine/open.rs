@@ -12,14 +12,14 @@ use super::entry::lock;
 use super::footprints::Footprints;
 use super::shared::Shared;
 use super::watch::watch;
-use super::work::{guarded, Message};
+use super::work::guarded;
 use super::{workers, BackendChoice, Config, Engine, Parts, ProverSlot};
 use crate::error::{Code, Error, Result};
 use crate::filecoin::{self, FilecoinCatalog};
 use crate::kind::{CircuitId, Urgency};
 use crate::memory::probe;
 use crate::prove::cpu::CpuBackend;
-use crate::schedule::{Event, Factors, Scheduler, Settings};
+use crate::schedule::{Factors, Scheduler, Settings};
 use crate::srs::{Store, StoreConfig};
 use crate::units::Bytes;
 
@@ -87,16 +87,11 @@ fn settings(config: &Config, shared: &Shared, factors: BTreeMap<CircuitId, Facto
     })
 }
 
-/// Tells of the circuits that may be asked for: room is kept for those of PoSt. What is missing is said now,
+/// Projects the circuits that may be asked for: room is kept for those of PoSt. What is missing is said now,
 /// not when a proof is due; a pinned circuit without parameters is an error.
 fn expect_circuits(config: &Config, shared: &Shared) -> Result<()> {
-    let prepared = shared.catalog.prepared();
-    for (circuit, footprint) in prepared {
-        let urgent = circuit.kind.urgency() < Urgency::Patient;
-        if urgent && config.kinds.contains(&circuit.kind) {
-            let costs = shared.project(circuit, footprint)?.costs;
-            shared.send(Message::Event(Event::Known { costs }))?;
-        }
+    for (circuit, footprint) in shared.catalog.prepared() {
+        shared.project(circuit, footprint)?;
     }
     for circuit in &config.pinned {
         shared.catalog.available(*circuit).map_err(|error| error.at("residency.pinned"))?;

@@ -14,10 +14,10 @@ use super::work::{guarded, Message};
 use super::Decoder;
 use crate::cancel::Priorities;
 use crate::error::{Error, Result};
-use crate::kind::CircuitId;
+use crate::kind::{CircuitId, Urgency};
 use crate::memory::{Observation, Probe};
 use crate::prove::{Catalog, Footprint};
-use crate::schedule::Costs;
+use crate::schedule::{Costs, Event};
 use crate::telemetry::Tally;
 use crate::units::Bytes;
 
@@ -93,13 +93,17 @@ impl Shared {
         self.project(circuit, footprint)
     }
 
-    /// What every slot makes of a circuit's sizes; remembered.
+    /// What every slot makes of a circuit's sizes; remembered. Room is kept for PoSt's from now on.
     pub fn project(&self, circuit: CircuitId, footprint: Footprint) -> Result<Projection> {
         let slots = guarded(&self.tally, "a backend's projection", || {
             Ok(self.slots.iter().map(|slot| slot.cost(&footprint)).collect())
         })?;
         let Footprint { witness, matrices, srs, .. } = footprint;
         let costs = Arc::new(Costs { circuit, witness, matrices, srs, slots });
+        if circuit.kind.urgency() < Urgency::Patient && self.config.kinds.contains(&circuit.kind) {
+            let costs = costs.clone();
+            self.send(Message::Event(Event::Known { costs }))?;
+        }
         let projection = Projection { footprint, costs };
         lock(&self.projections).insert(circuit, projection.clone());
         Ok(projection)

@@ -90,8 +90,15 @@ impl Srs {
     }
 
     /// The verifying key, prepared for pairings on first use.
+    ///
+    /// The preparation runs on the current thread pool, whose threads take up other work meanwhile, such as another
+    /// verification: nobody may wait here for the one who prepares. Two at once prepare it twice.
     pub fn pvk(&self) -> &PreparedVerifyingKey<Bls12> {
-        self.pvk.get_or_init(|| prepare_verifying_key(self.vk()))
+        if let Some(prepared) = self.pvk.get() {
+            return prepared;
+        }
+        let prepared = prepare_verifying_key(self.vk());
+        self.pvk.get_or_init(|| prepared)
     }
 
     /// τⁱ·t(τ)/δ for i below domain − 1.

@@ -48,7 +48,7 @@ macro_rules! metrics {
 }
 
 metrics! {
-    BUDGET_BYTES = "forebay_memory_budget_bytes", "Bytes that may be promised: memory.limit less memory.margin.";
+    BUDGET_BYTES = "forebay_memory_budget_bytes", "The budget: bytes that may be promised now.";
     RESERVED_BYTES = "forebay_memory_reserved_bytes", "Bytes promised now, by class and stage.";
     PEAK_BYTES = "forebay_memory_reserved_peak_bytes", "Most bytes ever promised.";
     OVERRUNS = "forebay_memory_overruns_total", "Times a step held more than was promised for it.";

@@ -96,21 +96,44 @@ fn missing_parameters_of_an_enabled_kind_are_told_at_open() {
     world.nothing_is_booked();
 }
 
-/// A processor with a slot for each urgency and two devices, a budget that holds one partition of each urgency,
-/// and sealing that takes all it can get; its steps stop at the gate.
-fn flooded(prepared: &[ProofKind]) -> (World, Gate, Vec<String>) {
+#[test]
+fn a_shared_key_is_charged_once_for_all_its_requests() {
+    let world = World::new();
+    let gate = Gate::default();
+    world.backend.on_start([Fault::Hold(gate.clone())]);
+    let jobs: Vec<_> = (0..4).map(|i| world.start(&i.to_string(), ProofKind::PorepC2, 1)).collect();
+    world.until("shared", |status| status.circuits.iter().any(|circuit| circuit.users == 4));
+    reached(&gate);
+    let status = world.engine.status();
+    let shared = status.cells.iter().filter(|cell| ["srs", "matrices"].contains(&cell.class));
+    let shared: u64 = shared.map(|cell| cell.reserved).sum();
+    assert_eq!((status.circuits.len(), status.circuits[0].bytes), (1, shared));
+    assert!(shared <= SHARED.0, "{shared} bytes for four requests");
+    gate.open();
+    jobs.iter().for_each(|job| world.proved(job, 1));
+    world.nothing_is_booked();
+}
+
+/// A processor with a slot for each urgency and three devices, a budget that holds one partition of each urgency,
+/// and sealing that takes all it can get; its steps stop at the gate. Before it, `used` are proved once.
+fn flooded(prepared: &[ProofKind], used: &[ProofKind]) -> (World, Gate, Vec<String>) {
     let limit = Some(Bytes(3 * one_partition().0 + Bytes::kib(64).0));
     let catalog = TestCatalog { prepared: prepared.to_vec(), ..TestCatalog::default() };
     let setup = Setup { catalog, ..Setup::new(Config { memory_limit: limit, ..config() }) };
-    let devices = ["gpu-0", "gpu-1"].map(|name| Arc::new(fake(name)));
+    let devices = ["gpu-0", "gpu-1", "gpu-2"].map(|name| Arc::new(fake(name)));
     let [(_, critical), (_, urgent), (backend, _)] = Urgency::ALL.map(|urgency| lane(urgency, 1));
     let mut all = slots(&backend, &devices);
     all.extend([critical, urgent]);
+    let world = setup.open(backend, all).unwrap();
+    for kind in used {
+        world.proved(&world.start(kind.name(), *kind, 1), 1);
+        world.until("idle", |status| status.circuits.iter().all(|circuit| circuit.users == 0));
+        world.engine.evict(circuit_id(*kind)).unwrap();
+    }
     let gate = Gate::default();
-    for fake in devices.iter().chain([&backend]) {
+    for fake in devices.iter().chain([&world.backend]) {
         fake.on_start((0..24).map(|_| Fault::Hold(gate.clone())));
     }
-    let world = setup.open(backend, all).unwrap();
     let sealing = [ProofKind::PorepC2, ProofKind::SnapUpdate];
     let jobs: Vec<_> = (0..6).map(|i| world.start(&i.to_string(), sealing[i % 2], 2)).collect();
     reached(&gate);
@@ -122,26 +145,39 @@ fn flooded(prepared: &[ProofKind]) -> (World, Gate, Vec<String>) {
 
 #[test]
 fn a_flood_of_sealing_never_takes_the_room_that_post_needs() {
-    let (greedy, gate, jobs) = flooded(&[]);
-    let taken = greedy.engine.status().memory;
-    assert!(taken.limit - taken.reserved < one_partition().0, "sealing fills the budget: {taken:?}");
+    let (greedy, gate, jobs) = flooded(&[], &[]);
+    let left = |status: &Status| status.memory.limit - status.memory.reserved;
+    greedy.until("filled by sealing", |status| left(status) < one_partition().0);
     gate.open();
     jobs.iter().for_each(|job| greedy.proved(job, 2));
 
-    let (world, gate, jobs) = flooded(&POST);
-    let taken = world.engine.status().memory;
-    assert!(taken.limit - taken.reserved >= 2 * one_partition().0, "{taken:?}");
-    for kind in POST {
-        assert!(world.engine.headroom(kind) > 0, "{kind}");
-    }
-    let post: Vec<_> = POST.iter().rev().map(|kind| world.start(kind.name(), *kind, 2)).collect();
-    post.iter().for_each(|job| world.proved(job, 2));
-    let status = world.engine.status();
-    assert_eq!(status.totals.proofs, 4, "no sealing has ended: {status:?}");
-    for kind in POST {
-        assert!(world.engine.headroom(kind) > 0, "{kind}");
-    }
+    let (world, gate, jobs) = flooded(&POST, &[]);
+    let proofs = world.engine.status().totals.proofs;
+    room_is_kept(&world, proofs);
     gate.open();
     jobs.iter().for_each(|job| world.proved(job, 2));
     world.nothing_is_booked();
+}
+
+#[test]
+fn room_is_kept_for_post_that_was_first_used_after_open() {
+    let (world, gate, jobs) = flooded(&[], &POST);
+    room_is_kept(&world, 2);
+    gate.open();
+    jobs.iter().for_each(|job| world.proved(job, 2));
+    world.nothing_is_booked();
+}
+
+/// PoSt is proved while the flood stands, and its headroom is never zero.
+fn room_is_kept(world: &World, proofs_before: u64) {
+    let taken = world.engine.status().memory;
+    assert!(taken.limit - taken.reserved >= 2 * one_partition().0, "{taken:?}");
+    let headroom = || POST.iter().all(|kind| world.engine.headroom(*kind) > 0);
+    assert!(headroom());
+    let post: Vec<_> =
+        POST.iter().rev().map(|kind| world.start(&format!("flood-{kind}"), *kind, 2)).collect();
+    post.iter().for_each(|job| world.proved(job, 2));
+    let status = world.engine.status();
+    assert_eq!(status.totals.proofs, proofs_before + 4, "no sealing has ended: {status:?}");
+    assert!(headroom());
 }

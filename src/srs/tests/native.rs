@@ -30,6 +30,26 @@ fn refused(result: crate::Result<Srs>, path: &std::path::Path) -> String {
 }
 
 #[test]
+fn verifications_on_one_pool_never_wait_for_each_other_to_prepare_the_key() {
+    let (_fixture, native) = imported();
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        for _ in 0..40 {
+            let srs = Srs::open(&native, CIRCUIT, true).unwrap();
+            let prepared = || {
+                srs.pvk();
+            };
+            pool.install(|| {
+                rayon::join(|| rayon::join(prepared, prepared), || rayon::join(prepared, prepared))
+            });
+        }
+        done.send(()).unwrap();
+    });
+    ended.recv_timeout(std::time::Duration::from_secs(60)).expect("a key that is prepared");
+}
+
+#[test]
 fn the_points_are_those_that_bellperson_reads() {
     let (fixture, native) = imported();
     let srs = Srs::open(&native, CIRCUIT, true).unwrap();
