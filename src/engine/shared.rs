@@ -93,14 +93,16 @@ impl Shared {
         self.project(circuit, footprint)
     }
 
-    /// What every slot makes of a circuit's sizes; remembered. Room is kept for PoSt's from now on.
+    /// What every slot makes of a circuit's sizes; remembered. The scheduler keeps room for those of PoSt and
+    /// counts on the pinned ones from now on.
     pub fn project(&self, circuit: CircuitId, footprint: Footprint) -> Result<Projection> {
         let slots = guarded(&self.tally, "a backend's projection", || {
             Ok(self.slots.iter().map(|slot| slot.cost(&footprint)).collect())
         })?;
         let Footprint { witness, matrices, srs, .. } = footprint;
         let costs = Arc::new(Costs { circuit, witness, matrices, srs, slots });
-        if circuit.kind.urgency() < Urgency::Patient && self.config.kinds.contains(&circuit.kind) {
+        let post = circuit.kind.urgency() < Urgency::Patient && self.config.kinds.contains(&circuit.kind);
+        if post || self.config.pinned.contains(&circuit) {
             let costs = costs.clone();
             self.send(Message::Event(Event::Known { costs }))?;
         }

@@ -133,6 +133,7 @@ fn an_idle_circuit_leaves_when_the_machine_needs_its_memory() {
     assert_eq!(held.circuits[0].circuit, circuit);
     leave(&world, Bytes::ZERO);
     world.until("gone", |status| status.circuits.is_empty() && status.memory.reserved == 0);
+    world.until("as before", |status| status.memory.limit == Bytes::mib(64).0);
     world.still_works();
     world.nothing_is_booked();
 }

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use super::world::{
-    circuit_id, config, fake, lane, one_partition, reached, slots, Setup, TestCatalog, World, INTAKE, SHARED,
+    circuit_id, config, fake, fake_on, lane, one_partition, reached, Setup, TestCatalog, World, INTAKE,
+    SHARED,
 };
-use crate::engine::{Config, Status};
+use crate::engine::{Config, ProverSlot, Status};
 use crate::error::Code;
 use crate::kind::{ProofKind, Urgency};
 use crate::prove::fake::{Fault, Gate};
@@ -47,7 +48,9 @@ fn a_pinned_circuit_is_loaded_at_open_and_never_leaves_to_make_room() {
 
 #[test]
 fn a_pinned_circuit_is_part_of_what_a_request_needs() {
-    let world = World::with(pinned(Bytes(one_partition().0 + SHARED.0)), &[]);
+    let catalog = TestCatalog { prepared: vec![ProofKind::WinningPost], ..TestCatalog::default() };
+    let setup = Setup { catalog, ..Setup::new(pinned(Bytes(one_partition().0 + SHARED.0))) };
+    let world = setup.on(fake("cpu")).unwrap();
     let error = world.submit("a", ProofKind::PorepC2, 1).unwrap_err();
     assert_eq!(error.code(), Code::BudgetExceeded);
     assert!(error.message().contains("pinned"), "{error}");
@@ -120,10 +123,10 @@ fn flooded(prepared: &[ProofKind], used: &[ProofKind]) -> (World, Gate, Vec<Stri
     let limit = Some(Bytes(3 * one_partition().0 + Bytes::kib(64).0));
     let catalog = TestCatalog { prepared: prepared.to_vec(), ..TestCatalog::default() };
     let setup = Setup { catalog, ..Setup::new(Config { memory_limit: limit, ..config() }) };
-    let devices = ["gpu-0", "gpu-1", "gpu-2"].map(|name| Arc::new(fake(name)));
-    let [(_, critical), (_, urgent), (backend, _)] = Urgency::ALL.map(|urgency| lane(urgency, 1));
-    let mut all = slots(&backend, &devices);
-    all.extend([critical, urgent]);
+    let [(_, critical), (_, urgent), (backend, patient)] = Urgency::ALL.map(|urgency| lane(urgency, 1));
+    let devices = ["gpu-0", "gpu-1", "gpu-2"].map(|name| Arc::new(fake_on(name, &patient.pool)));
+    let mut all = vec![critical, urgent, patient.clone()];
+    all.extend(devices.iter().map(|device| ProverSlot { backend: device.clone(), ..patient.clone() }));
     let world = setup.open(backend, all).unwrap();
     for kind in used {
         world.proved(&world.start(kind.name(), *kind, 1), 1);

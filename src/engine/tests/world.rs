@@ -357,7 +357,8 @@ pub fn fake(name: &str) -> Fake {
     fake_on(name, &fixture().pool)
 }
 
-fn fake_on(name: &str, pool: &Arc<rayon::ThreadPool>) -> Fake {
+/// The same on a pool of its own.
+pub fn fake_on(name: &str, pool: &Arc<rayon::ThreadPool>) -> Fake {
     Fake::new(name, Arc::new(CpuBackend::new(pool.clone()).unwrap())).with_working_set(TURN)
 }
 

@@ -1,7 +1,10 @@
-//! The table of faults from the field names tests that exist.
+//! The documents say what is there: tests, metrics and configuration keys.
 
 use std::fs;
 use std::path::Path;
+
+use forebay::engine::Config;
+use forebay::telemetry::metric;
 
 /// Lines of the field reports that concern memory, waiting, order or accounting.
 const LINES: [u32; 25] =
@@ -41,11 +44,32 @@ fn has_test(source: &str, name: &str) -> bool {
     above.is_some_and(|mut attributes| attributes.any(|line| *line == "#[test]"))
 }
 
+fn document(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name)).expect(name)
+}
+
 #[test]
-fn every_line_has_tests_and_every_test_named_exists() {
+fn every_metric_and_every_key_is_explained_to_the_operator() {
+    let operating = document("operating.md");
+    for metric in metric::ALL {
+        assert!(operating.contains(&format!("| `{}` |", metric.name)), "{} is not documented", metric.name);
+    }
+    let example: toml::Table = Config::example().parse().expect("the example");
+    for (key, value) in example {
+        let keys = match value.as_table() {
+            Some(section) => section.keys().map(|name| format!("`{key}.{name}`")).collect(),
+            None => vec![format!("`{key}`")],
+        };
+        for key in keys {
+            assert!(operating.contains(&key), "{key} is not documented");
+        }
+    }
+}
+
+#[test]
+fn every_fault_from_the_field_has_tests_and_these_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let design = fs::read_to_string(root.join("docs/design.md")).expect("docs/design.md");
-    let rows = rows(&design);
+    let rows = rows(&document("design.md"));
     assert_eq!(rows.iter().map(|(number, _)| *number).collect::<Vec<_>>(), LINES);
     for (number, cell) in rows {
         let tests = named(&cell);
