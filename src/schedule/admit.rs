@@ -89,7 +89,7 @@ impl Scheduler {
             return Ok(Step::NotNow(wait));
         }
         if self.beyond_budget(id)? {
-            return Ok(Step::NotNow(Wait::Memory));
+            return self.beyond_ceiling(now, key, id, actions);
         }
         let circuit = self.circuit(id)?;
         let load = match circuit.presence {
@@ -122,6 +122,24 @@ impl Scheduler {
         self.bring_slot(id)?;
         self.start(key, id, actions)?;
         Ok(Step::Admitted)
+    }
+
+    /// One partition does not fit the present budget. Where it fits the ceiling neither, because projections or
+    /// pinned circuits grew after it was accepted, no budget will ever hold it.
+    fn beyond_ceiling(
+        &mut self,
+        now: u64,
+        key: Key,
+        id: CircuitId,
+        actions: &mut Vec<Action>,
+    ) -> Result<Step> {
+        let alone = self.jobs.len() == 1;
+        let intake = if alone { self.ledger.class(Class::Intake) } else { Bytes::ZERO };
+        let Some(error) = self.too_large(id, intake)? else {
+            return Ok(Step::NotNow(Wait::Memory));
+        };
+        self.end(now, key.job, Outcome::Failed(error), actions)?;
+        Ok(Step::Ended)
     }
 
     /// Makes room, or finds that there will never be any.

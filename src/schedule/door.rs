@@ -4,7 +4,7 @@ use super::contract::{Action, Submission};
 use super::job::{Job, Key};
 use super::scheduler::{Claimed, Scheduler};
 use crate::error::{Code, Error, Result};
-use crate::kind::Urgency;
+use crate::kind::{CircuitId, Urgency};
 use crate::memory::{Class, Demand, Stage};
 use crate::units::Bytes;
 
@@ -62,16 +62,8 @@ impl Scheduler {
 
     fn could_ever_fit(&self, submission: &Submission) -> Result<()> {
         let id = submission.costs.circuit;
-        let pinned = self.residency.pinned(id);
-        let need = self.alone(id)?.saturating_add(submission.intake).saturating_add(pinned);
-        if need > self.settings.ceiling {
-            let mut refusal = self.ledger.refusal(need);
-            refusal.limit = self.settings.ceiling;
-            let place = match pinned {
-                Bytes::ZERO => format!("one partition of {id}"),
-                pinned => format!("one partition of {id} beside pinned circuits of {pinned}"),
-            };
-            return Err(Error::from(refusal).at(place));
+        if let Some(error) = self.too_large(id, submission.intake)? {
+            return Err(error);
         }
         let circuit = self.circuit(id)?;
         let home = self.slots.home(id.kind.urgency());
@@ -81,6 +73,22 @@ impl Scheduler {
             return Err(Error::new(Code::BudgetExceeded, text));
         }
         Ok(())
+    }
+
+    /// Why one partition beside so many bytes of decoded requests will never fit, whatever the budget becomes.
+    pub(super) fn too_large(&self, id: CircuitId, intake: Bytes) -> Result<Option<Error>> {
+        let pinned = self.residency.pinned(id);
+        let need = self.alone(id)?.saturating_add(intake).saturating_add(pinned);
+        if need <= self.settings.ceiling {
+            return Ok(None);
+        }
+        let mut refusal = self.ledger.refusal(need);
+        refusal.limit = self.settings.ceiling;
+        let place = match pinned {
+            Bytes::ZERO => format!("one partition of {id}"),
+            pinned => format!("one partition of {id} beside pinned circuits of {pinned}"),
+        };
+        Ok(Some(Error::from(refusal).at(place)))
     }
 
     /// Bytes of decoded requests that one of this urgency may bring the sum to: the last eighth is PoSt's.

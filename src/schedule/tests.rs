@@ -443,6 +443,21 @@ fn idle_circuits_leave_oldest_first_when_memory_is_needed() {
 }
 
 #[test]
+fn a_request_that_becomes_too_large_after_it_was_accepted_ends_with_an_error() {
+    let pinned = BTreeSet::from([circuit(ProofKind::PorepC2)]);
+    let mut world = World::new(Settings { pinned, ..settings(60, &[SlotKind::Cpu]) });
+    let job = world.submit(ProofKind::SnapUpdate, 10);
+    world.tell(Event::Known { costs: costs(ProofKind::PorepC2, 1) });
+    world.settle();
+    let Outcome::Failed(error) = &world.answers[&job] else { panic!("{:?}", world.answers) };
+    assert_eq!(error.code(), Code::BudgetExceeded, "{error}");
+    assert!(error.message().contains("beside pinned circuits"), "{error}");
+    world.submit(ProofKind::PorepC2, 2);
+    world.settle();
+    world.shut();
+}
+
+#[test]
 fn preload_and_evict_answer_what_happened() {
     let mut world = World::new(settings(64, &[SlotKind::Cpu]));
     let id = circuit(ProofKind::PorepC2);

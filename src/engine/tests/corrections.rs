@@ -1,6 +1,8 @@
 //! What is measured corrects what is projected.
 
-use super::world::{config, fake, reached, Setup, World, TURN};
+use super::world::{config, fake, one_partition, reached, Setup, World, INTAKE, TURN};
+use crate::engine::Config;
+use crate::error::Code;
 use crate::kind::ProofKind;
 use crate::prove::fake::{Fake, Fault, Gate};
 use crate::units::Bytes;
@@ -82,4 +84,17 @@ fn what_was_measured_is_claimed_by_an_engine_that_is_opened_later() {
     gate.open();
     again.proved(&job, 1);
     again.nothing_is_booked();
+}
+
+#[test]
+fn a_request_that_a_measurement_shows_to_be_too_large_ends_with_an_error() {
+    let limit = Some(Bytes(one_partition().0 + 4 * INTAKE.0));
+    let world = Setup::new(Config { memory_limit: limit, ..config() }).on(liar()).unwrap();
+    let error = world.failed(&world.start("a", ProofKind::PorepC2, 12), Code::BudgetExceeded);
+    assert!(error.contains("one partition of porep-2k") && error.contains("memory.limit"), "{error}");
+    let error = world.submit("b", ProofKind::PorepC2, 1).unwrap_err();
+    assert_eq!(error.code(), Code::BudgetExceeded, "{error}");
+    world.until("free", |status| {
+        status.circuits.iter().map(|c| c.bytes).sum::<u64>() == status.memory.reserved
+    });
 }

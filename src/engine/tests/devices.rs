@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::world::{config, fake, World, TURN};
+use super::world::{config, fake, reached, Held, World, TURN};
 use crate::engine::Status;
 use crate::error::Code;
 use crate::kind::ProofKind;
-use crate::prove::fake::{Fake, Fault, Gate};
+use crate::prove::fake::{Fake, Fault};
 use crate::units::Bytes;
 
 const DEVICE_SET: Bytes = Bytes::mib(5);
@@ -28,9 +28,9 @@ fn idle(world: &World) -> Status {
 fn every_slot_works_at_once_each_with_its_own_reservation() {
     let devices = ["gpu-0", "gpu-1"].map(|name| gpu(name, Bytes::mib(6)));
     let world = World::with(config(), &devices);
-    let gate = Gate::default();
+    let gate = Held::default();
     for fake in devices.iter().chain([&world.backend]) {
-        fake.on_start([Fault::Hold(gate.clone())]);
+        fake.on_start([gate.fault()]);
     }
     let job = world.start("a", ProofKind::PorepC2, 6);
     let status = world.until("busy", |status| status.slots.iter().all(|slot| slot.job_id == job));
@@ -86,10 +86,10 @@ fn a_failing_device_is_an_error_and_gives_its_memory_back() {
 fn a_cancelled_turn_gives_its_devices_memory_back_when_it_ends() {
     let device = gpu("gpu-0", DEVICE_SET);
     let world = World::with(config(), std::slice::from_ref(&device));
-    let gate = Gate::default();
-    device.on_start([Fault::Hold(gate.clone())]);
+    let gate = Held::default();
+    device.on_start([gate.fault()]);
     let job = world.start("a", ProofKind::PorepC2, 1);
-    super::world::reached(&gate);
+    reached(&gate);
     world.engine.cancel(&job).unwrap();
     world.answer(&job);
     assert_eq!(world.engine.status().slots[1].device_reserved, DEVICE_SET.0, "the step still runs");

@@ -5,13 +5,12 @@ use std::sync::{Arc, Mutex};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use super::world::{
-    circuit_id, config, fake, fake_on, lane, one_partition, reached, Setup, TestCatalog, World, INTAKE,
+    circuit_id, config, fake, fake_on, lane, one_partition, reached, Held, Setup, TestCatalog, World, INTAKE,
     SHARED,
 };
 use crate::engine::{Config, ProverSlot, Status};
 use crate::error::Code;
 use crate::kind::{ProofKind, Urgency};
-use crate::prove::fake::{Fault, Gate};
 use crate::units::Bytes;
 
 const POST: [ProofKind; 2] = [ProofKind::WinningPost, ProofKind::WindowPost];
@@ -102,8 +101,8 @@ fn missing_parameters_of_an_enabled_kind_are_told_at_open() {
 #[test]
 fn a_shared_key_is_charged_once_for_all_its_requests() {
     let world = World::new();
-    let gate = Gate::default();
-    world.backend.on_start([Fault::Hold(gate.clone())]);
+    let gate = Held::default();
+    world.backend.on_start([gate.fault()]);
     let jobs: Vec<_> = (0..4).map(|i| world.start(&i.to_string(), ProofKind::PorepC2, 1)).collect();
     world.until("shared", |status| status.circuits.iter().any(|circuit| circuit.users == 4));
     reached(&gate);
@@ -118,8 +117,9 @@ fn a_shared_key_is_charged_once_for_all_its_requests() {
 }
 
 /// A processor with a slot for each urgency and three devices, a budget that holds one partition of each urgency,
-/// and sealing that takes all it can get; its steps stop at the gate. Before it, `used` are proved once.
-fn flooded(prepared: &[ProofKind], used: &[ProofKind]) -> (World, Gate, Vec<String>) {
+/// and sealing that takes all it can get; its steps on the processor, or on all of them, stop at the gate. Before
+/// it, `used` are proved once.
+fn flooded(prepared: &[ProofKind], used: &[ProofKind], all_stop: bool) -> (World, Held, Vec<String>) {
     let limit = Some(Bytes(3 * one_partition().0 + Bytes::kib(64).0));
     let catalog = TestCatalog { prepared: prepared.to_vec(), ..TestCatalog::default() };
     let setup = Setup { catalog, ..Setup::new(Config { memory_limit: limit, ..config() }) };
@@ -133,9 +133,9 @@ fn flooded(prepared: &[ProofKind], used: &[ProofKind]) -> (World, Gate, Vec<Stri
         world.until("idle", |status| status.circuits.iter().all(|circuit| circuit.users == 0));
         world.engine.evict(circuit_id(*kind)).unwrap();
     }
-    let gate = Gate::default();
-    for fake in devices.iter().chain([&world.backend]) {
-        fake.on_start((0..24).map(|_| Fault::Hold(gate.clone())));
+    let gate = Held::default();
+    for fake in devices.iter().filter(|_| all_stop).chain([&world.backend]) {
+        fake.on_start((0..24).map(|_| gate.fault()));
     }
     let sealing = [ProofKind::PorepC2, ProofKind::SnapUpdate];
     let jobs: Vec<_> = (0..6).map(|i| world.start(&i.to_string(), sealing[i % 2], 2)).collect();
@@ -148,13 +148,13 @@ fn flooded(prepared: &[ProofKind], used: &[ProofKind]) -> (World, Gate, Vec<Stri
 
 #[test]
 fn a_flood_of_sealing_never_takes_the_room_that_post_needs() {
-    let (greedy, gate, jobs) = flooded(&[], &[]);
+    let (greedy, gate, jobs) = flooded(&[], &[], true);
     let left = |status: &Status| status.memory.limit - status.memory.reserved;
     greedy.until("filled by sealing", |status| left(status) < one_partition().0);
     gate.open();
     jobs.iter().for_each(|job| greedy.proved(job, 2));
 
-    let (world, gate, jobs) = flooded(&POST, &[]);
+    let (world, gate, jobs) = flooded(&POST, &[], false);
     let proofs = world.engine.status().totals.proofs;
     room_is_kept(&world, proofs);
     gate.open();
@@ -164,7 +164,7 @@ fn a_flood_of_sealing_never_takes_the_room_that_post_needs() {
 
 #[test]
 fn room_is_kept_for_post_that_was_first_used_after_open() {
-    let (world, gate, jobs) = flooded(&[], &POST);
+    let (world, gate, jobs) = flooded(&[], &POST, false);
     room_is_kept(&world, 2);
     gate.open();
     jobs.iter().for_each(|job| world.proved(job, 2));

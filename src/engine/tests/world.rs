@@ -411,6 +411,31 @@ pub fn one_partition() -> Bytes {
     Bytes(SHARED.0 + TURN.0 + WITNESS.0)
 }
 
+/// A gate that opens at the end of its test, however that ends: a step that holds keeps its engine from closing.
+#[derive(Default)]
+pub struct Held(Gate);
+
+impl Held {
+    /// A step that cannot be interrupted waits at this gate.
+    pub fn fault(&self) -> Fault {
+        Fault::Hold(self.0.clone())
+    }
+}
+
+impl std::ops::Deref for Held {
+    type Target = Gate;
+
+    fn deref(&self) -> &Gate {
+        &self.0
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}
+
 /// A gate that a test waits at.
 pub fn reached(gate: &Gate) {
     assert!(gate.reached(PATIENCE), "nothing came to the gate");
