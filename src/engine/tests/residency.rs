@@ -5,8 +5,7 @@ use std::sync::{Arc, Mutex};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 use super::world::{
-    circuit_id, config, fake, fake_on, lane, one_partition, reached, Held, Setup, TestCatalog, World, INTAKE,
-    SHARED,
+    circuit_id, config, fake, lane, one_partition, reached, Held, Setup, TestCatalog, World, INTAKE, SHARED,
 };
 use crate::engine::{Config, ProverSlot, Status};
 use crate::error::Code;
@@ -124,7 +123,7 @@ fn flooded(prepared: &[ProofKind], used: &[ProofKind], all_stop: bool) -> (World
     let catalog = TestCatalog { prepared: prepared.to_vec(), ..TestCatalog::default() };
     let setup = Setup { catalog, ..Setup::new(Config { memory_limit: limit, ..config() }) };
     let [(_, critical), (_, urgent), (backend, patient)] = Urgency::ALL.map(|urgency| lane(urgency, 1));
-    let devices = ["gpu-0", "gpu-1", "gpu-2"].map(|name| Arc::new(fake_on(name, &patient.pool)));
+    let devices = ["gpu-0", "gpu-1", "gpu-2"].map(|name| Arc::new(fake(name)));
     let mut all = vec![critical, urgent, patient.clone()];
     all.extend(devices.iter().map(|device| ProverSlot { backend: device.clone(), ..patient.clone() }));
     let world = setup.open(backend, all).unwrap();

@@ -357,8 +357,7 @@ pub fn fake(name: &str) -> Fake {
     fake_on(name, &fixture().pool)
 }
 
-/// The same on a pool of its own.
-pub fn fake_on(name: &str, pool: &Arc<rayon::ThreadPool>) -> Fake {
+fn fake_on(name: &str, pool: &Arc<rayon::ThreadPool>) -> Fake {
     Fake::new(name, Arc::new(CpuBackend::new(pool.clone()).unwrap())).with_working_set(TURN)
 }
 
