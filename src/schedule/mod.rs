@@ -4,8 +4,14 @@
 
 mod admit;
 mod contract;
+#[cfg(test)]
+mod explore;
+#[cfg(test)]
+mod fingerprint;
 mod headroom;
 mod job;
+#[cfg(test)]
+mod mutation;
 mod residency;
 mod scheduler;
 mod slots;

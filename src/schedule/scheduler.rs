@@ -12,6 +12,9 @@ use crate::kind::{CircuitId, ProofKind};
 use crate::memory::{ClaimId, Class, Demand, Ledger, Stage};
 use crate::units::Bytes;
 
+#[cfg(test)]
+use super::mutation::Mutation;
+
 /// What a claim stands for; decides what its return sets free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Claimed {
@@ -60,6 +63,9 @@ pub struct Scheduler {
     requests: Arc<str>,
     last_answer: Option<u64>,
     answer_interval: u64,
+    /// A planted bug.
+    #[cfg(test)]
+    pub(super) mutation: Option<super::mutation::Mutation>,
 }
 
 impl Scheduler {
@@ -93,6 +99,8 @@ impl Scheduler {
             requests: Arc::from("requests"),
             last_answer: None,
             answer_interval: 5_000_000_000,
+            #[cfg(test)]
+            mutation: None,
         })
     }
 
@@ -210,6 +218,8 @@ impl Scheduler {
     fn enqueue(&mut self, submission: Submission) -> usize {
         let circuit = submission.costs.circuit;
         let rank = rank(circuit.kind);
+        #[cfg(test)]
+        let rank = if self.mutated(Mutation::UrgencyInverted) { 2 - rank } else { rank };
         let deadline = submission.deadline.unwrap_or(u64::MAX);
         let key = Key { rank, deadline, arrival: self.arrivals, job: submission.job };
         self.arrivals += 1;
@@ -239,6 +249,10 @@ impl Scheduler {
         }
         if let Some(circuit) = self.residency.get_mut(circuit) {
             circuit.witness = circuit.witness.max(bytes);
+        }
+        #[cfg(test)]
+        if let Some(claim) = part.witness.filter(|_| self.mutation == Some(Mutation::PermitReturnedEarly)) {
+            self.ledger.correct(claim, Demand::of(Stage::Queued, Class::Witness, Bytes::ZERO))?;
         }
         self.queued.insert((key, partition));
         Ok(())
@@ -295,6 +309,11 @@ impl Scheduler {
         if let Some(last) = self.last_answer.replace(now) {
             self.answer_interval = (self.answer_interval * 7 + now.saturating_sub(last)) / 8;
         }
+        #[cfg(test)]
+        if self.mutated(Mutation::AnsweredTwice) && matches!(outcome, Outcome::Failed(_)) {
+            actions.extend(entry.parts.iter().map(|_| Action::Complete { job, outcome: outcome.clone() }));
+            return Ok(());
+        }
         actions.push(Action::Complete { job, outcome });
         if let Some(circuit) = self.residency.get_mut(entry.circuit) {
             circuit.jobs -= 1;
@@ -304,6 +323,10 @@ impl Scheduler {
     }
 
     fn expire(&mut self, now: u64, actions: &mut Vec<Action>) -> Result<()> {
+        #[cfg(test)]
+        if self.mutated(Mutation::DeadlineIgnored) {
+            return Ok(());
+        }
         while let Some((at, job)) = self.expiries.first().copied().filter(|(at, _)| *at <= now) {
             self.expiries.remove(&(at, job));
             let error = Error::new(Code::Timeout, "the job's time ran out before it was proved (timeouts.*)");
@@ -330,6 +353,10 @@ impl Scheduler {
             .ok_or_else(|| Error::internal(format!("claim {} was returned twice", claim.0)))?;
         match claimed {
             Claimed::Intake => drop(self.ledger.release(claim)?),
+            #[cfg(test)]
+            Claimed::Finish if self.mutated(Mutation::FinishForgotten) => {}
+            #[cfg(test)]
+            Claimed::Turn(slot) if self.mutated(Mutation::TurnForgotten) && self.orphaned(slot) => {}
             Claimed::Finish => {
                 self.finishing -= 1;
                 self.ledger.release(claim)?;

@@ -1,0 +1,75 @@
+//! The worlds that are explored, and that every state of each keeps the rules.
+
+use super::explore;
+use super::script::{ask, Allowance, Script};
+use crate::kind::ProofKind::{PorepC2, SnapUpdate, WindowPost, WinningPost};
+use crate::kind::Urgency;
+use crate::schedule::tests::sizes::settings;
+use crate::schedule::{Settings, SlotKind, SlotSettings};
+
+/// The processor and a lane of it for winning_post.
+pub fn with_lane(budget: u64) -> Settings {
+    let slots = vec![SlotSettings::CPU, SlotSettings::cpu_lane(Urgency::Critical)];
+    Settings { slots, ..settings(budget, &[SlotKind::Cpu]) }
+}
+
+pub fn one_cpu(budget: u64) -> Settings {
+    settings(budget, &[SlotKind::Cpu])
+}
+
+pub fn cpu_and_device(budget: u64) -> Settings {
+    settings(budget, &[SlotKind::Cpu, SlotKind::Device])
+}
+
+fn keeps_the_rules(script: &Script) {
+    let begun = std::time::Instant::now();
+    let explored = explore(script, None);
+    let took = begun.elapsed().as_millis();
+    println!("{}: {} states, {} steps, {took} ms", script.name, explored.states, explored.steps);
+    if let Some(broken) = explored.broken {
+        panic!("{}: {broken}", script.name);
+    }
+}
+
+#[test]
+fn failures_and_cancels_in_every_state() {
+    let mut script = Script::new(
+        "one processor",
+        one_cpu(120),
+        vec![ask(PorepC2, 2), ask(PorepC2, 1), ask(WinningPost, 1)],
+    );
+    script.allowance = Allowance { failures: 1, cancels: 1, ..Allowance::default() };
+    keeps_the_rules(&script);
+}
+
+#[test]
+fn wrong_proofs_of_a_device() {
+    let asks = vec![ask(PorepC2, 2), ask(WindowPost, 1), ask(SnapUpdate, 1)];
+    let mut script = Script::new("a processor and a device", cpu_and_device(160), asks);
+    script.allowance = Allowance { wrong_proofs: 2, ..Allowance::default() };
+    keeps_the_rules(&script);
+}
+
+#[test]
+fn circuits_that_take_turns_in_little_memory() {
+    let asks = vec![ask(PorepC2, 1), ask(SnapUpdate, 1), ask(WinningPost, 1), ask(PorepC2, 1)];
+    let mut script = Script::new("little memory", one_cpu(62), asks);
+    script.allowance = Allowance { evictions: 1, preloads: 1, ..Allowance::default() };
+    keeps_the_rules(&script);
+}
+
+#[test]
+fn messages_that_come_late() {
+    let mut script = Script::new("late messages", one_cpu(120), vec![ask(PorepC2, 1), ask(WinningPost, 1)]);
+    script.prompt = false;
+    script.allowance = Allowance { failures: 1, cancels: 1, ..Allowance::default() };
+    keeps_the_rules(&script);
+}
+
+#[test]
+fn a_shutdown_in_every_state() {
+    let mut script = Script::new("shutdown", one_cpu(100), vec![ask(PorepC2, 2), ask(WinningPost, 1)]);
+    script.prompt = false;
+    script.allowance = Allowance { shutdowns: 1, preloads: 1, ..Allowance::default() };
+    keeps_the_rules(&script);
+}

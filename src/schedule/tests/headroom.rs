@@ -1,0 +1,43 @@
+//! How many more requests may come.
+
+use super::one_cpu;
+use super::world::World;
+use crate::kind::{ProofKind, Urgency};
+use crate::schedule::JobId;
+
+#[test]
+fn headroom_for_post_is_not_lost_to_porep() {
+    let mut world = one_cpu(60);
+    world.ask(ProofKind::WinningPost, 1);
+    world.settle().unwrap();
+    for _ in 0..3 {
+        world.ask(ProofKind::PorepC2, 10);
+    }
+    assert_eq!(world.scheduler.headroom(ProofKind::PorepC2), 0);
+    assert!(world.scheduler.headroom(ProofKind::WinningPost) >= 1);
+    world.shut().unwrap();
+}
+
+impl World {
+    /// What headroom says can be taken at its word: so many more requests are accepted now, and while only
+    /// patient work waits, one of PoSt always is.
+    pub fn check_headroom(&self, kind: ProofKind) {
+        let circuit = *self.costs.keys().find(|id| id.kind == kind).unwrap();
+        let headroom = self.scheduler.headroom(kind);
+        let mut world = self.clone();
+        for _ in 0..headroom.min(20) {
+            let job = JobId(world.submitted);
+            world.submit(job, circuit, 1, None).unwrap();
+            assert!(
+                !world.refusals.contains_key(&job),
+                "{kind}: {headroom} are promised; {:?}",
+                world.refusals[&job]
+            );
+        }
+        let patient = |urgency| urgency == Urgency::Patient;
+        let only_patient = self.jobs.values().all(|request| patient(request.urgency()));
+        if self.calm && !self.scheduler.is_draining() && only_patient && !patient(kind.urgency()) {
+            assert!(headroom > 0, "{kind} has no headroom because of patient work");
+        }
+    }
+}
