@@ -3,7 +3,7 @@
 use std::hash::{Hash, Hasher};
 use std::mem::discriminant;
 
-use super::residency::Presence;
+use super::circuit::{Circuit, Presence};
 use super::scheduler::Scheduler;
 use crate::memory::{Class, Stage};
 
@@ -16,24 +16,22 @@ impl Scheduler {
                 self.ledger.cell(class, stage).0.hash(hasher);
             }
         }
-        (self.finishing, self.draining, self.closing, self.claims.len()).hash(hasher);
+        (self.finishing, self.draining, self.closing, self.pressed, self.claims.len()).hash(hasher);
         self.hash_jobs(now, hasher);
-        self.hash_circuits(now, hasher);
+        self.residency.iter().for_each(|circuit| self.hash_circuit(circuit, now, hasher));
         for slot in self.slots() {
-            (slot.reserved.0, slot.turn).hash(hasher);
+            (slot.reserved.0, slot.device.0, slot.turn).hash(hasher);
         }
     }
 
     fn hash_jobs(&self, now: u64, hasher: &mut impl Hasher) {
         for key in &self.order {
             let Some(job) = self.jobs.get(&key.job) else { continue };
-            (key.job, key.rank, key.deadline.saturating_sub(now), job.next, job.verified, job.started)
-                .hash(hasher);
+            (key.job, key.deadline.saturating_sub(now), job.next, job.verified, job.started).hash(hasher);
             for part in &job.parts {
                 discriminant(&part.state).hash(hasher);
                 (part.witness.is_some(), part.slot, part.wrong, part.only_cpu).hash(hasher);
             }
-            self.unstarted.contains(key).hash(hasher);
         }
         for (key, partition) in &self.queued {
             (key.job, partition).hash(hasher);
@@ -41,23 +39,22 @@ impl Scheduler {
         self.synthesizing.hash(hasher);
     }
 
-    fn hash_circuits(&self, now: u64, hasher: &mut impl Hasher) {
-        for (id, circuit) in self.residency.iter() {
-            id.hash(hasher);
-            discriminant(&circuit.presence).hash(hasher);
-            match circuit.presence {
-                Presence::Loading { wanted, .. } => wanted.hash(hasher),
-                Presence::Resident { idle_since, .. } => {
-                    now.saturating_sub(idle_since).min(self.settings.min_idle).hash(hasher);
-                    let older = self.residency.iter().filter(|(_, c)| {
-                        matches!(c.presence, Presence::Resident { idle_since: other, .. } if other < idle_since)
-                    });
-                    older.count().hash(hasher);
-                }
-                Presence::Absent | Presence::Leaving { .. } => {}
+    fn hash_circuit(&self, circuit: &Circuit, now: u64, hasher: &mut impl Hasher) {
+        circuit.id().hash(hasher);
+        discriminant(&circuit.presence).hash(hasher);
+        match circuit.presence {
+            Presence::Loading { wanted, .. } => wanted.hash(hasher),
+            Presence::Resident { idle_since, .. } => {
+                now.saturating_sub(idle_since).min(self.settings.min_idle).hash(hasher);
+                let older = |other: &&Circuit| other.idle_since().is_some_and(|since| since < idle_since);
+                self.residency.iter().filter(older).count().hash(hasher);
             }
-            (circuit.witness.0, circuit.users, circuit.jobs, circuit.partitions).hash(hasher);
-            (circuit.preload_asked, circuit.evict_asked).hash(hasher);
+            Presence::Absent | Presence::Leaving { .. } => {}
         }
+        let patience = self.settings.patience;
+        circuit.blocked_since.map(|since| now.saturating_sub(since).min(patience)).hash(hasher);
+        (circuit.users, circuit.jobs, circuit.partitions, circuit.held.0, circuit.known).hash(hasher);
+        (circuit.factors.witness, circuit.factors.shared, circuit.factors.working_set).hash(hasher);
+        (circuit.preload_asked, circuit.evict_asked).hash(hasher);
     }
 }

@@ -109,10 +109,35 @@ impl World {
         self.circuits.get(&circuit).is_some_and(|shared| shared.state == Presence::Resident)
     }
 
+    /// The slot that work of this urgency can always rely on.
+    pub fn home(&self, urgency: Urgency) -> usize {
+        let slots = self.settings.slots.iter().enumerate();
+        let lanes = slots.filter(|(_, slot)| slot.serves < Urgency::Patient && urgency <= slot.serves);
+        lanes.min_by_key(|(i, slot)| (slot.serves, *i)).map_or(0, |(i, _)| i)
+    }
+
     /// Whether a slot takes this partition.
     fn takes(&self, slot: usize, request: &Request, item: &Item) -> bool {
-        let again = item.wrong > 0 && self.settings.slots[0].kind == SlotKind::Cpu;
-        request.urgency() <= self.settings.slots[slot].serves && (!again || slot == 0)
+        let is_cpu = |slot: usize| self.settings.slots[slot].kind == SlotKind::Cpu;
+        let again = item.wrong > 0 && is_cpu(self.home(request.urgency()));
+        request.urgency() <= self.settings.slots[slot].serves && (!again || is_cpu(slot))
+    }
+
+    /// Whether one partition does not fit into the present budget, whoever leaves.
+    fn is_beyond_budget(&self, id: CircuitId) -> bool {
+        let costs = &self.costs[&id];
+        let circuits = self.scheduler.circuits();
+        let factors = circuits.iter().find(|view| view.circuit == id).map(|view| view.factors).unwrap_or_default();
+        let scaled = |bytes: Bytes, factor: u32| (bytes.0 * u64::from(factor)).div_ceil(1000);
+        let home = self.home(id.kind.urgency());
+        let alone = scaled(costs.witness, factors.witness)
+            + scaled(costs.srs, factors.shared)
+            + scaled(costs.matrices, factors.shared)
+            + scaled(costs.turn(home), factors.working_set);
+        let pinned = self.settings.pinned.iter().filter(|other| **other != id);
+        let pinned: u64 = pinned.map(|other| self.costs[other].residency().0).sum();
+        let ledger = self.scheduler.ledger();
+        alone + pinned + ledger.class(Class::Intake).0 > ledger.budget().0
     }
 
     fn slot_is_free(&self, slot: usize) -> bool {
@@ -123,13 +148,16 @@ impl World {
     /// urgency has waited less than the patience.
     pub fn may_start(&mut self, job: JobId) -> Checked {
         let (key, circuit) = (self.open(job)?.key, self.open(job)?.circuit);
-        let resident = self.is_resident(circuit);
+        let present = self.circuits.get(&circuit).is_some_and(|shared| shared.state != Presence::Leaving);
         let (now, patience) = (self.now, self.settings.patience);
-        for (other, request) in self.jobs.iter_mut().filter(|(_, r)| r.key < key && r.waits()) {
+        let before = self.jobs.iter().filter(|(_, r)| r.key < key && r.waits() && !self.is_beyond_budget(r.circuit));
+        let before: Vec<_> = before.map(|(other, _)| *other).collect();
+        for other in before {
+            let request = self.open(other)?;
             if request.urgency() < key.0 {
                 return Err(format!("{job:?} is admitted while {other:?} waits, which is more urgent"));
             }
-            if !resident || request.circuit == circuit {
+            if !present || request.circuit == circuit {
                 return Err(format!("{job:?} is admitted before {other:?} and is no better off"));
             }
             let since = *request.passed_since.get_or_insert(now);
@@ -156,7 +184,9 @@ impl World {
         }
         for ((other, _), waiting) in self.ready().filter(|((other, _), _)| *other != job) {
             let before = &self.jobs[&other];
-            if before.key < request.key && self.takes(slot, before, waiting) {
+            let fits = self.costs[&waiting.circuit].turn(slot) <= self.costs[&item.circuit].turn(slot) && self.calm;
+            let could = fits || slot == self.home(before.urgency());
+            if before.key < request.key && could && self.takes(slot, before, waiting) {
                 return Err(format!("{job:?} gets slot {slot} before {other:?}"));
             }
         }
@@ -271,15 +301,15 @@ impl World {
         }
     }
 
-    /// The first slot never idles while a witness that it takes waits with its circuit.
+    /// A home never idles while a witness waits for it with its circuit.
     fn check_slots(&self) -> Checked {
-        if !self.slot_is_free(0) {
-            return Ok(());
+        for ((job, partition), item) in self.ready() {
+            let home = self.home(item.circuit.kind.urgency());
+            if self.slot_is_free(home) {
+                return Err(format!("partition {partition} of {job:?} waits, and slot {home} is free"));
+            }
         }
-        match self.ready().next() {
-            Some((at, _)) => Err(format!("{at:?} waits, and the first slot is free")),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     /// A ready PoSt waits for the end of one turn of each slot at most.

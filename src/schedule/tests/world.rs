@@ -284,7 +284,7 @@ impl World {
     }
 
     pub fn wakeup(&self) -> Option<u64> {
-        self.scheduler.next_deadline()
+        self.scheduler.next_wakeup()
     }
 
     pub fn budget(&mut self, bytes: Bytes, pressed: bool) -> Checked {
@@ -370,8 +370,9 @@ impl World {
         self.idle_loads = 0;
         let request = self.open(job)?;
         request.started += 1;
-        request.passed_since = None;
         let circuit = request.circuit;
+        let same = self.jobs.values_mut().filter(|request| request.circuit == circuit);
+        same.for_each(|request| request.passed_since = None);
         let item = Item {
             circuit,
             witness: claim,
