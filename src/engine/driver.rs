@@ -64,7 +64,7 @@ impl Driver {
     /// Runs until the engine is shut down and everything has come back.
     pub fn run(mut self, messages: &Receiver<Message>) {
         while !self.scheduler.finished() {
-            let message = match self.scheduler.next_deadline() {
+            let message = match self.scheduler.next_wakeup() {
                 None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
                 Some(at) => messages.recv_timeout(Duration::from_nanos(at.saturating_sub(self.shared.now()))),
             };

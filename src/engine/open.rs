@@ -11,6 +11,7 @@ use super::work::guarded;
 use super::{workers, BackendChoice, Config, Engine, Parts};
 use crate::error::{Code, Error, Result};
 use crate::filecoin::{self, FilecoinCatalog};
+use crate::memory::probe;
 use crate::prove::cpu::CpuBackend;
 use crate::schedule::{Scheduler, Settings, SlotSettings};
 use crate::srs::{Store, StoreConfig};
@@ -56,7 +57,7 @@ pub(super) fn real_parts(config: &Config) -> Result<Parts> {
 fn settings(config: &Config, parts: &Parts, shared: &Shared) -> Result<Settings> {
     let budget = match config.memory_limit {
         Some(limit) => limit.saturating_sub(config.memory_margin),
-        None => shared.probe.available()?.budget(),
+        None => probe::budget(None, config.memory_margin, Bytes::ZERO, &shared.probe.observe()?),
     };
     let slot = |name: &str| match name {
         CPU => SlotSettings::CPU,

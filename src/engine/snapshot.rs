@@ -89,7 +89,7 @@ pub(super) fn status(shared: &Shared) -> Status {
         process: process(shared),
         cells: cell_statuses(&view),
         queues: view.queues.iter().map(queue).collect(),
-        circuits: view.circuits.iter().map(circuit).collect(),
+        circuits: view.circuits.iter().filter(|c| c.state != "absent").map(circuit).collect(),
         slots: slots(shared, &view, &entries),
         jobs: view.jobs.iter().filter_map(report).collect(),
         recent: recent(shared),

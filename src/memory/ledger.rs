@@ -18,14 +18,20 @@ pub struct Demand {
     /// The stage that the bytes are booked under.
     pub stage: Stage,
     bytes: [Bytes; Class::ALL.len()],
+    device: Option<DeviceBytes>,
+}
+
+/// Memory of a device, which has a budget of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct DeviceBytes {
+    device: usize,
+    bytes: Bytes,
 }
 
 impl Demand {
     /// A demand of one class.
     pub fn of(stage: Stage, class: Class, bytes: Bytes) -> Demand {
-        let mut demand = Demand { stage, bytes: [Bytes::ZERO; Class::ALL.len()] };
-        demand.bytes[class as usize] = bytes;
-        demand
+        Demand { stage, bytes: [Bytes::ZERO; Class::ALL.len()], device: None }.with(class, bytes)
     }
 
     /// The same demand with `bytes` of `class`.
@@ -34,12 +40,18 @@ impl Demand {
         self
     }
 
+    /// The same demand with `bytes` of a device's memory.
+    pub fn on_device(self, device: usize, bytes: Bytes) -> Demand {
+        let device = (bytes > Bytes::ZERO).then_some(DeviceBytes { device, bytes });
+        Demand { device, ..self }
+    }
+
     /// The bytes of one class.
     pub fn bytes(&self, class: Class) -> Bytes {
         self.bytes[class as usize]
     }
 
-    /// All bytes together, capped at the largest count.
+    /// All bytes of the host together, capped at the largest count.
     pub fn total(&self) -> Bytes {
         self.bytes.iter().fold(Bytes::ZERO, |sum, b| sum.saturating_add(*b))
     }
@@ -90,12 +102,45 @@ impl From<Refusal> for Error {
 
 const HOLDERS_NAMED: usize = 3;
 
+/// One pool of memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// What may be promised.
+    pub budget: Bytes,
+    /// What is promised now.
+    pub reserved: Bytes,
+    /// The most that was ever promised.
+    pub peak: Bytes,
+}
+
+impl Account {
+    fn of(budget: Bytes) -> Account {
+        Account { budget, ..Account::default() }
+    }
+
+    /// Bytes not promised; zero while more than the budget is.
+    pub fn free(&self) -> Bytes {
+        self.budget.saturating_sub(self.reserved)
+    }
+
+    fn add(&mut self, bytes: Bytes) {
+        self.reserved = self.reserved.saturating_add(bytes);
+        self.peak = self.peak.max(self.reserved);
+    }
+
+    fn subtract(&mut self, bytes: Bytes) -> Result<()> {
+        let below = || Error::internal("the ledger would fall below zero");
+        self.reserved = self.reserved.checked_sub(bytes).ok_or_else(below)?;
+        Ok(())
+    }
+}
+
 /// Budget, reservations by class and stage, peaks and holders.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    budget: Bytes,
-    reserved: Bytes,
-    peak: Bytes,
+    host: Account,
+    /// The memory of each device.
+    devices: Vec<Account>,
     cells: [[Bytes; Stage::ALL.len()]; Class::ALL.len()],
     peaks: [Bytes; Class::ALL.len()],
     holders: BTreeMap<ClaimId, Holder>,
@@ -104,12 +149,11 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// An empty ledger with this budget.
+    /// An empty ledger with this budget, and no devices.
     pub fn new(budget: Bytes) -> Ledger {
         Ledger {
-            budget,
-            reserved: Bytes::ZERO,
-            peak: Bytes::ZERO,
+            host: Account::of(budget),
+            devices: Vec::new(),
             cells: [[Bytes::ZERO; Stage::ALL.len()]; Class::ALL.len()],
             peaks: [Bytes::ZERO; Class::ALL.len()],
             holders: BTreeMap::new(),
@@ -118,24 +162,39 @@ impl Ledger {
         }
     }
 
+    /// The same ledger with these budgets of devices' memory.
+    pub fn with_devices(self, budgets: impl IntoIterator<Item = Bytes>) -> Ledger {
+        Ledger { devices: budgets.into_iter().map(Account::of).collect(), ..self }
+    }
+
     /// The budget.
     pub fn budget(&self) -> Bytes {
-        self.budget
+        self.host.budget
+    }
+
+    /// Changes the budget; what is promised stays promised, even where that is more.
+    pub fn set_budget(&mut self, budget: Bytes) {
+        self.host.budget = budget;
+    }
+
+    /// The memory of one device.
+    pub fn device(&self, device: usize) -> Account {
+        self.devices.get(device).copied().unwrap_or_default()
     }
 
     /// Bytes promised now.
     pub fn reserved(&self) -> Bytes {
-        self.reserved
+        self.host.reserved
     }
 
-    /// Bytes not promised; zero while an overrun holds more than the budget.
+    /// Bytes not promised; zero while more than the budget is.
     pub fn free(&self) -> Bytes {
-        self.budget.saturating_sub(self.reserved)
+        self.host.free()
     }
 
     /// The most that was ever promised.
     pub fn peak(&self) -> Bytes {
-        self.peak
+        self.host.peak
     }
 
     /// The most that was ever promised of one class.
@@ -183,7 +242,19 @@ impl Ledger {
         let mut largest: Vec<_> = by_label.into_iter().map(|(label, sum)| (label.clone(), sum)).collect();
         largest.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         largest.truncate(HOLDERS_NAMED);
-        Refusal { need, limit: self.budget, reserved: self.reserved, largest }
+        Refusal { need, limit: self.host.budget, reserved: self.host.reserved, largest }
+    }
+
+    /// Whether a demand's device has room for it.
+    fn device_fits(&self, demand: &Demand) -> bool {
+        demand.device.is_none_or(|d| d.bytes <= self.device(d.device).free())
+    }
+
+    /// Why a demand is refused for want of its device's memory.
+    fn device_refusal(&self, demand: &Demand) -> Refusal {
+        let (account, need) =
+            demand.device.map_or_else(Default::default, |d| (self.device(d.device), d.bytes));
+        Refusal { need, limit: account.budget, reserved: account.reserved, largest: Vec::new() }
     }
 
     /// Books the whole demand or nothing.
@@ -191,6 +262,9 @@ impl Ledger {
         let need = demand.total();
         if !self.fits(need) {
             return Err(self.refusal(need));
+        }
+        if !self.device_fits(&demand) {
+            return Err(self.device_refusal(&demand));
         }
         let id = ClaimId(self.next);
         self.next += 1;
@@ -213,9 +287,10 @@ impl Ledger {
     /// Books what a claim really holds, even where that is more than was promised: memory that exists
     /// is booked. True where it went over the claim, which counts as an overrun.
     pub fn correct(&mut self, id: ClaimId, demand: Demand) -> Result<bool> {
-        let over = demand.total() > self.holder(id)?.demand.total();
+        let old = self.holder(id)?.demand;
+        let over = demand.total() > old.total();
         self.overruns += u64::from(over);
-        self.book(id, demand)?;
+        self.replace(id, old, demand)?;
         Ok(over)
     }
 
@@ -236,11 +311,6 @@ impl Ledger {
         self.add(&first.1);
         self.add(&second.1);
         Ok(())
-    }
-
-    fn book(&mut self, id: ClaimId, demand: Demand) -> Result<()> {
-        let old = self.holder(id)?.demand;
-        self.replace(id, old, demand)
     }
 
     /// Books a claim's bytes under another stage.
@@ -278,8 +348,10 @@ impl Ledger {
             let peak = &mut self.peaks[class as usize];
             *peak = (*peak).max(sum);
         }
-        self.reserved = self.reserved.saturating_add(demand.total());
-        self.peak = self.peak.max(self.reserved);
+        self.host.add(demand.total());
+        if let Some((account, bytes)) = self.account(demand) {
+            account.add(bytes);
+        }
     }
 
     fn subtract(&mut self, demand: &Demand) -> Result<()> {
@@ -288,108 +360,19 @@ impl Ledger {
             let cell = &mut self.cells[class as usize][demand.stage as usize];
             *cell = cell.checked_sub(demand.bytes(class)).ok_or_else(below)?;
         }
-        self.reserved = self.reserved.checked_sub(demand.total()).ok_or_else(below)?;
-        Ok(())
+        self.host.subtract(demand.total())?;
+        match self.account(demand) {
+            Some((account, bytes)) => account.subtract(bytes),
+            None => Ok(()),
+        }
+    }
+
+    fn account(&mut self, demand: &Demand) -> Option<(&mut Account, Bytes)> {
+        let DeviceBytes { device, bytes } = demand.device?;
+        Some((self.devices.get_mut(device)?, bytes))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn label(text: &str) -> Arc<str> {
-        Arc::from(text)
-    }
-
-    fn witness(bytes: u64) -> Demand {
-        Demand::of(Stage::Synthesis, Class::Witness, Bytes(bytes))
-    }
-
-    #[test]
-    fn a_claim_is_granted_whole_or_not_at_all() {
-        let mut ledger = Ledger::new(Bytes(100));
-        let srs = Demand::of(Stage::Shared, Class::Srs, Bytes(60)).with(Class::Matrices, Bytes(10));
-        let id = ledger.claim(&label("porep-2k"), srs).unwrap();
-        let refusal = ledger.claim(&label("snap-2k"), witness(31)).unwrap_err();
-        assert_eq!(refusal.need, Bytes(31));
-        assert_eq!(refusal.limit, Bytes(100));
-        assert_eq!(refusal.largest, [(label("porep-2k"), Bytes(70))]);
-        let error = Error::from(refusal);
-        assert_eq!(error.code(), Code::BudgetExceeded);
-        assert!(error.message().contains("31 B") && error.message().contains("porep-2k"), "{error}");
-        assert_eq!(ledger.reserved(), Bytes(70));
-        ledger.claim(&label("snap-2k"), witness(30)).unwrap();
-        assert_eq!(ledger.free(), Bytes::ZERO);
-        ledger.release(id).unwrap();
-        assert_eq!(ledger.class(Class::Srs), Bytes::ZERO);
-        assert_eq!(ledger.class_peak(Class::Srs), Bytes(60));
-        assert_eq!(ledger.peak(), Bytes(100));
-    }
-
-    #[test]
-    fn a_claim_is_released_once() {
-        let mut ledger = Ledger::new(Bytes(10));
-        let id = ledger.claim(&label("x"), witness(10)).unwrap();
-        assert_eq!(ledger.release(id).unwrap(), witness(10));
-        assert_eq!(ledger.release(id).unwrap_err().code(), Code::Internal);
-        assert_eq!(ledger.reserved(), Bytes::ZERO);
-    }
-
-    #[test]
-    fn huge_demands_do_not_wrap() {
-        let mut ledger = Ledger::new(Bytes(u64::MAX));
-        let huge = witness(u64::MAX).with(Class::Srs, Bytes(u64::MAX));
-        let id = ledger.claim(&label("x"), huge).unwrap();
-        assert!(ledger.claim(&label("y"), witness(1)).is_err());
-        let _ = ledger.release(id);
-    }
-
-    #[test]
-    fn overruns_are_booked_and_counted() {
-        let mut ledger = Ledger::new(Bytes(10));
-        let id = ledger.claim(&label("x"), witness(8)).unwrap();
-        assert!(!ledger.correct(id, witness(6)).unwrap());
-        assert!(ledger.correct(id, witness(12)).unwrap());
-        assert_eq!((ledger.reserved(), ledger.free(), ledger.overruns()), (Bytes(12), Bytes::ZERO, 1));
-        assert!(ledger.resize(id, witness(13)).unwrap().is_err());
-        assert!(ledger.resize(id, witness(9)).unwrap().is_ok());
-        ledger.move_to(id, Stage::Queued).unwrap();
-        assert_eq!(ledger.cell(Class::Witness, Stage::Queued), Bytes(9));
-        assert_eq!(ledger.cell(Class::Witness, Stage::Synthesis), Bytes::ZERO);
-    }
-
-    proptest! {
-        #[test]
-        fn sums_agree_with_the_holders(ops in proptest::collection::vec((0u8..4, 0u64..50, 0usize..5), 1..200)) {
-            let mut ledger = Ledger::new(Bytes(200));
-            let mut open: Vec<(ClaimId, u64)> = Vec::new();
-            for (op, bytes, pick) in ops {
-                let class = Class::ALL[pick];
-                match op {
-                    0 => if let Ok(id) = ledger.claim(&label("p"), Demand::of(Stage::Waiting, class, Bytes(bytes))) {
-                        open.push((id, bytes));
-                    },
-                    1 if !open.is_empty() => {
-                        let (id, held) = open.swap_remove(pick % open.len());
-                        prop_assert_eq!(ledger.release(id).unwrap().total(), Bytes(held));
-                    }
-                    2 if !open.is_empty() => {
-                        let at = pick % open.len();
-                        let demand = Demand::of(Stage::Queued, class, Bytes(bytes));
-                        if ledger.resize(open[at].0, demand).unwrap().is_ok() {
-                            open[at].1 = bytes;
-                        }
-                    }
-                    3 if !open.is_empty() => ledger.move_to(open[pick % open.len()].0, Stage::Finishing).unwrap(),
-                    _ => {}
-                }
-                let sum: u64 = open.iter().map(|(_, b)| b).sum();
-                prop_assert_eq!(ledger.reserved(), Bytes(sum));
-                prop_assert!(ledger.reserved() <= ledger.budget());
-                let cells: u64 = Class::ALL.iter().map(|c| ledger.class(*c).0).sum();
-                prop_assert_eq!(cells, sum);
-            }
-        }
-    }
-}
+#[path = "ledger_tests.rs"]
+mod tests;

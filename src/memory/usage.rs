@@ -1,7 +1,12 @@
-//! Resident bytes of the large buffers by class and stage, carried by the buffers themselves.
+//! Bytes of what grows with the work, by class and stage, carried by the buffers themselves so that they cannot drift.
+//!
+//! Counted is what is mapped (or asked of the heap), not what is resident: a page becomes resident when it is first
+//! written, and [`Region::discard`](super::Region::discard) gives it back. The counts of one cell are exact at rest; while a
+//! buffer moves between cells a reader may miss it, never see it twice.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::meter::Meter;
 use crate::units::Bytes;
 
 /// What a large buffer is for.
@@ -78,6 +83,9 @@ struct Cell {
     bytes: AtomicU64,
 }
 
+/// The bytes of all counts that are not of files.
+static ANONYMOUS: AtomicU64 = AtomicU64::new(0);
+
 static CELLS_OF: [Cell; CELLS] =
     [const { Cell { buffers: AtomicU64::new(0), bytes: AtomicU64::new(0) } }; CELLS];
 
@@ -85,49 +93,175 @@ fn cell(class: Class, stage: Stage) -> &'static Cell {
     &CELLS_OF[class as usize * Stage::ALL.len() + stage as usize]
 }
 
-/// Large buffers of this class and stage that exist now: how many, and their bytes.
+/// What is counted under this class and stage now: how many buffers, and their bytes.
 pub fn mapped(class: Class, stage: Stage) -> (u64, Bytes) {
     let cell = cell(class, stage);
     (cell.buffers.load(Ordering::Relaxed), Bytes(cell.bytes.load(Ordering::Relaxed)))
 }
 
-/// A buffer's entry in the counters; it leaves them when dropped.
+/// Anonymous bytes that are counted now, of regions and of the heap, without mapped files.
+pub fn anonymous() -> Bytes {
+    Bytes(ANONYMOUS.load(Ordering::Relaxed))
+}
+
+/// What the counted bytes are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Backing {
+    Anonymous,
+    File,
+}
+
+/// An entry in the counters, for as long as it lives. Regions carry one; whoever holds heap memory that grows with the
+/// work (a decoded request) carries one beside it.
 #[derive(Debug)]
-pub(super) struct Counted {
+pub struct Count {
     class: Class,
     stage: Stage,
     bytes: u64,
+    backing: Backing,
+    meter: Meter,
 }
 
-impl Counted {
-    pub(super) fn new(class: Class, stage: Stage, bytes: u64) -> Self {
-        let cell = cell(class, stage);
-        cell.buffers.fetch_add(1, Ordering::Relaxed);
-        cell.bytes.fetch_add(bytes, Ordering::Relaxed);
-        Counted { class, stage, bytes }
+impl Count {
+    /// Counts `bytes` of heap memory.
+    pub fn heap(class: Class, stage: Stage, bytes: Bytes) -> Count {
+        Count::new(class, stage, bytes, Backing::Anonymous, &Meter::none())
     }
 
-    pub(super) fn move_to(&mut self, stage: Stage) {
-        *self = Counted::new(self.class, stage, self.bytes);
+    /// Counts `bytes`, in the meter as well.
+    pub(super) fn new(class: Class, stage: Stage, bytes: Bytes, backing: Backing, meter: &Meter) -> Count {
+        let mut count = Count { class, stage, bytes: 0, backing, meter: meter.clone() };
+        count.enter();
+        count.resize(bytes);
+        count
     }
 
-    pub(super) fn resize(&mut self, bytes: u64) {
-        *self = Counted::new(self.class, self.stage, bytes);
-    }
-
-    pub(super) fn class(&self) -> Class {
+    /// What it is counted as.
+    pub fn class(&self) -> Class {
         self.class
     }
 
-    pub(super) fn stage(&self) -> Stage {
+    /// Where it is counted.
+    pub fn stage(&self) -> Stage {
         self.stage
     }
-}
 
-impl Drop for Counted {
-    fn drop(&mut self) {
+    /// The bytes counted.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.bytes)
+    }
+
+    /// Counts it under another stage from now on.
+    pub fn set_stage(&mut self, stage: Stage) {
+        self.leave();
+        self.stage = stage;
+        self.enter();
+    }
+
+    /// Counts other bytes from now on.
+    pub fn resize(&mut self, bytes: Bytes) {
+        let old = std::mem::replace(&mut self.bytes, bytes.0);
+        let cell = &cell(self.class, self.stage).bytes;
+        let (change, grows) = (bytes.0.abs_diff(old), bytes.0 > old);
+        let apply = |counter: &AtomicU64| match grows {
+            true => counter.fetch_add(change, Ordering::Relaxed),
+            false => counter.fetch_sub(change, Ordering::Relaxed),
+        };
+        apply(cell);
+        if self.backing == Backing::Anonymous {
+            apply(&ANONYMOUS);
+        }
+        // Last: it may call out, and a panic there must find the counters whole.
+        if grows {
+            self.meter.add(change);
+        } else {
+            self.meter.sub(change);
+        }
+    }
+
+    /// Counts it in another step's meter from now on.
+    pub(super) fn set_meter(&mut self, meter: &Meter) {
+        self.meter.sub(self.bytes);
+        self.meter = meter.clone();
+        self.meter.add(self.bytes);
+    }
+
+    /// The meter it is counted in.
+    pub(super) fn meter(&self) -> &Meter {
+        &self.meter
+    }
+
+    fn enter(&self) {
+        let cell = cell(self.class, self.stage);
+        cell.buffers.fetch_add(1, Ordering::Relaxed);
+        cell.bytes.fetch_add(self.bytes, Ordering::Relaxed);
+    }
+
+    fn leave(&self) {
         let cell = cell(self.class, self.stage);
         cell.buffers.fetch_sub(1, Ordering::Relaxed);
         cell.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Count {
+    fn drop(&mut self) {
+        self.leave();
+        if self.backing == Backing::Anonymous {
+            ANONYMOUS.fetch_sub(self.bytes, Ordering::Relaxed);
+        }
+        self.meter.sub(self.bytes);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn heap_memory_is_counted_where_it_exists() {
+        let waiting = mapped(Class::Intake, Stage::Synthesis);
+        let mut count = Count::heap(Class::Intake, Stage::Synthesis, Bytes(7 << 20));
+        assert_eq!(mapped(Class::Intake, Stage::Synthesis), (waiting.0 + 1, Bytes(waiting.1 .0 + (7 << 20))));
+        assert!(anonymous() >= Bytes(7 << 20));
+        count.set_stage(Stage::Proving);
+        assert_eq!(mapped(Class::Intake, Stage::Synthesis), waiting);
+        assert_eq!(
+            (count.class(), count.stage(), count.bytes()),
+            (Class::Intake, Stage::Proving, Bytes(7 << 20))
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn counters_end_where_they_began(
+            steps in proptest::collection::vec((0_usize..4, any::<usize>(), 0_u64..1 << 40), 1..80),
+        ) {
+            // No other test counts matrices in these stages.
+            let stages = [Stage::Waiting, Stage::Queued, Stage::Proving];
+            let all = || stages.map(|stage| mapped(Class::Matrices, stage));
+            let before = all();
+            let mut held = Vec::new();
+            for (what, which, bytes) in steps {
+                let (bytes, stage) = (Bytes(bytes), stages[which % 3]);
+                let which = which % held.len().max(1);
+                match (what, held.get_mut(which)) {
+                    (0, _) => held.push(Count::heap(Class::Matrices, stage, bytes)),
+                    (1, Some(_)) => drop(held.swap_remove(which)),
+                    (2, Some(count)) => count.set_stage(stage),
+                    (_, Some(count)) => count.resize(bytes),
+                    (_, None) => (),
+                }
+                let sums = stages.map(|stage| {
+                    let here = held.iter().filter(|count| count.stage() == stage);
+                    here.fold((0, 0), |sum, count| (sum.0 + 1, sum.1 + count.bytes().0))
+                });
+                prop_assert_eq!(all().map(|(n, bytes)| (n, bytes.0)), sums);
+            }
+            drop(held);
+            prop_assert_eq!(all(), before);
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! How many more requests of a kind may come.
 
-use super::job::rank;
+use super::circuit::Circuit;
 use super::scheduler::Scheduler;
-use crate::kind::ProofKind;
+use crate::kind::{ProofKind, Urgency};
 use crate::memory::Class;
 use crate::units::Bytes;
 
@@ -13,39 +13,44 @@ impl Scheduler {
         if self.draining {
             return 0;
         }
-        let open = self.settings.max_requests.saturating_sub(self.by_kind[kind as usize]);
-        let largest = self
-            .residency
-            .iter()
-            .filter(|(id, _)| id.kind == kind)
-            .map(|(_, c)| c.witness.0.max(1).saturating_mul(c.partitions as u64))
-            .max();
+        let open = self.settings.max_requests.saturating_sub(self.by_kind[kind as usize].0);
+        let largest = self.of_kind(kind).map(|c| self.witnesses(c, c.partitions).0.max(1)).max();
         let Some(request) = largest else { return open };
         let fit = usize::try_from(self.spare(kind).0 / request).unwrap_or(usize::MAX);
-        let floor = usize::from(rank(kind) < super::job::FIRST_PATIENT_RANK);
+        let floor = usize::from(kind.urgency() < Urgency::Patient);
         open.min(fit.max(floor))
     }
 
-    /// Bytes that are free or idle, less what the requests served before a new one of this kind will ask.
+    fn of_kind(&self, kind: ProofKind) -> impl Iterator<Item = &Circuit> {
+        self.residency.iter().filter(move |c| c.id().kind == kind)
+    }
+
+    /// Bytes of the witnesses that so many partitions of a circuit hold at once.
+    fn witnesses(&self, circuit: &Circuit, partitions: usize) -> Bytes {
+        let at_once = partitions.min(self.settings.ahead) as u64;
+        Bytes(circuit.witness().0.saturating_mul(at_once))
+    }
+
+    /// Bytes that are free or idle, less what is kept for more urgent kinds and what the requests served
+    /// before a new one of this kind will ask.
     fn spare(&self, kind: ProofKind) -> Bytes {
-        let idle = self.residency.idle(None).iter().fold(Bytes::ZERO, |sum, (_, b)| sum.saturating_add(*b));
-        let mut spare = self.ledger.free().saturating_add(idle);
-        for key in self.unstarted.iter().take_while(|key| key.rank <= rank(kind)) {
-            let Some(job) = self.jobs.get(&key.job) else { continue };
-            let Some(circuit) = self.residency.get(job.circuit) else { continue };
-            let waiting = (job.parts.len() - job.next) as u64;
-            spare = spare.saturating_sub(Bytes(circuit.witness.0.saturating_mul(waiting)));
-        }
-        let present = self.residency.iter().any(|(id, c)| id.kind == kind && (c.users > 0 || c.jobs > 0));
-        if !present {
-            let alone = self.residency.iter().filter(|(id, _)| id.kind == kind).map(|(_, c)| c);
-            let shared = alone.map(|c| c.alone().saturating_sub(c.witness)).max().unwrap_or_default();
-            spare = spare.saturating_sub(shared);
-        }
-        let intake = self.settings.max_intake.saturating_sub(self.ledger.class(Class::Intake));
-        if intake == Bytes::ZERO {
+        if self.ledger.class(Class::Intake) >= self.intake_cap(kind.urgency()) {
             return Bytes::ZERO;
         }
-        spare
+        let kept = self.of_kind(kind).filter_map(|c| self.kept_back(c.id()).ok()).max().unwrap_or_default();
+        let idle = self.residency.idle(None, kind.urgency(), &self.ledger);
+        let idle = idle.iter().filter(|idle| idle.circuit.kind != kind);
+        let idle = idle.fold(Bytes::ZERO, |sum, idle| sum.saturating_add(idle.bytes));
+        let mut spare = self.ledger.free().saturating_add(idle).saturating_sub(kept);
+        for (id, keys) in self.unstarted.iter().filter(|(id, _)| id.kind.urgency() <= kind.urgency()) {
+            let Some(circuit) = self.residency.get(*id) else { continue };
+            let waiting = keys.iter().filter_map(|key| self.jobs.get(&key.job));
+            let waiting: usize = waiting.map(|job| job.parts.len() - job.next).sum();
+            spare = spare.saturating_sub(Bytes(circuit.witness().0.saturating_mul(waiting as u64)));
+        }
+        let home = self.slots.home(kind.urgency());
+        let missing = |c: &Circuit| c.missing(home).saturating_sub(c.witness());
+        let missing = self.of_kind(kind).map(missing).max().unwrap_or_default();
+        spare.saturating_sub(missing)
     }
 }

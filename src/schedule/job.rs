@@ -1,30 +1,17 @@
 //! Requests and their partitions.
 
 use super::contract::JobId;
-use crate::kind::{CircuitId, ProofKind};
+use crate::kind::{CircuitId, Urgency};
 use crate::memory::ClaimId;
 
-/// The order in which jobs are served: rank of the kind, deadline, arrival.
+/// The order in which jobs are served: urgency of the kind, deadline, arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
-    pub rank: u8,
+    pub urgency: Urgency,
     pub deadline: u64,
     pub arrival: u64,
     pub job: JobId,
 }
-
-/// winning_post, then window_post, then the rest.
-pub(super) fn rank(kind: ProofKind) -> u8 {
-    match kind {
-        ProofKind::WinningPost => 0,
-        ProofKind::WindowPost => 1,
-        ProofKind::PorepC2 | ProofKind::SnapUpdate => 2,
-    }
-}
-
-pub(super) const RANKS: usize = 3;
-/// Ranks below this one are PoSt.
-pub(super) const FIRST_PATIENT_RANK: u8 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
@@ -69,10 +56,6 @@ impl Job {
     pub fn new(key: Key, circuit: CircuitId, partitions: usize) -> Job {
         let part = Part { state: State::Waiting, witness: None, slot: 0, wrong: 0, only_cpu: false };
         Job { key, circuit, parts: vec![part; partitions], next: 0, verified: 0, started: false }
-    }
-
-    pub fn kind(&self) -> ProofKind {
-        self.circuit.kind
     }
 
     /// The partition, where it is in the state that an event about it presumes.

@@ -3,7 +3,10 @@
 //! virtual ones) tells it what happened and carries out what it decides.
 
 mod admit;
+mod circuit;
+mod circuits;
 mod contract;
+mod door;
 #[cfg(test)]
 mod explore;
 #[cfg(test)]
@@ -13,15 +16,22 @@ mod job;
 #[cfg(test)]
 mod mutation;
 mod residency;
+mod room;
 mod scheduler;
 mod slots;
 #[cfg(test)]
 mod tests;
+mod turns;
+mod view;
+mod wait;
 
+pub use circuit::Ratios;
 pub use contract::{
     Action, Costs, Event, Factors, JobId, Outcome, Settings, SlotCost, SlotKind, SlotSettings, Step,
     Submission,
 };
 pub use residency::CircuitView;
-pub use scheduler::{Counts, Scheduler};
+pub use scheduler::Scheduler;
 pub use slots::SlotView;
+pub use view::Counts;
+pub use wait::Wait;

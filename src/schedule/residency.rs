@@ -1,100 +1,62 @@
 //! Which circuits are in memory, who uses them, and which may leave.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::contract::Costs;
-use crate::kind::CircuitId;
-use crate::memory::ClaimId;
+use super::circuit::{Circuit, Presence, Ratios};
+use super::contract::{Costs, Factors};
+use crate::kind::{CircuitId, Urgency};
+use crate::memory::Ledger;
 use crate::units::Bytes;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Presence {
-    Absent,
-    /// One load is under way; `wanted` is false once nobody waits for it.
-    Loading {
-        claim: ClaimId,
-        wanted: bool,
-    },
-    Resident {
-        claim: ClaimId,
-        idle_since: u64,
-    },
-    /// Dropped or failed; its bytes come back with its claim.
-    Leaving {
-        claim: ClaimId,
-    },
-}
-
-/// One circuit that the scheduler has heard of.
-#[derive(Clone, Debug)]
-pub(super) struct Circuit {
-    pub label: Arc<str>,
-    pub costs: Arc<Costs>,
-    /// One witness: the projection, or the largest that was measured.
-    pub witness: Bytes,
-    pub presence: Presence,
-    /// Open witness claims.
-    pub users: usize,
-    /// Unfinished jobs.
-    pub jobs: usize,
-    /// Partitions of the newest request.
-    pub partitions: usize,
-    pub preload_asked: bool,
-    pub evict_asked: bool,
-}
-
-impl Circuit {
-    /// What one partition needs when everything else has gone.
-    pub fn alone(&self) -> Bytes {
-        self.witness.saturating_add(self.costs.residency()).saturating_add(self.costs.turn(0))
-    }
-
-    fn idle(&self) -> Option<u64> {
-        match self.presence {
-            Presence::Resident { idle_since, .. } if self.users == 0 => Some(idle_since),
-            _ => None,
-        }
-    }
-}
 
 /// One circuit, for status and metrics.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CircuitView {
     /// Which.
     pub circuit: CircuitId,
-    /// `loading`, `resident` or `leaving`.
+    /// `absent`, `loading`, `resident` or `leaving`.
     pub state: &'static str,
-    /// Bytes of its SRS and matrices.
+    /// Bytes promised for its SRS and matrices.
     pub bytes: Bytes,
     /// Partitions that use it.
     pub users: usize,
+    /// It is never evicted to make room.
+    pub pinned: bool,
+    /// Measured over projected memory.
+    pub ratios: Ratios,
+    /// What its projections are multiplied by.
+    pub factors: Factors,
+}
+
+/// An idle circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Idle {
+    pub since: u64,
+    pub circuit: CircuitId,
+    pub bytes: Bytes,
 }
 
 /// Every circuit that the scheduler has heard of; a handful.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Residency {
     circuits: BTreeMap<CircuitId, Circuit>,
+    pinned: BTreeSet<CircuitId>,
+    factors: BTreeMap<CircuitId, Factors>,
 }
 
 impl Residency {
+    pub fn new(pinned: BTreeSet<CircuitId>, factors: BTreeMap<CircuitId, Factors>) -> Residency {
+        Residency { circuits: BTreeMap::new(), pinned, factors }
+    }
+
     /// The circuit's entry, with its newest projection.
     pub fn learn(&mut self, costs: &Arc<Costs>) -> &mut Circuit {
-        let circuit = self.circuits.entry(costs.circuit).or_insert_with(|| Circuit {
-            label: Arc::from(costs.circuit.to_string()),
-            costs: costs.clone(),
-            witness: costs.witness,
-            presence: Presence::Absent,
-            users: 0,
-            jobs: 0,
-            partitions: 1,
-            preload_asked: false,
-            evict_asked: false,
+        let id = costs.circuit;
+        let (pinned, factors) = (&self.pinned, &self.factors);
+        let circuit = self.circuits.entry(id).or_insert_with(|| {
+            Circuit::new(costs, factors.get(&id).copied().unwrap_or_default(), pinned.contains(&id))
         });
-        if circuit.jobs == 0 && circuit.users == 0 && circuit.presence == Presence::Absent {
-            circuit.costs = costs.clone();
-        }
-        circuit.witness = circuit.witness.max(costs.witness);
+        circuit.costs = costs.clone();
         circuit
     }
 
@@ -106,73 +68,85 @@ impl Residency {
         self.circuits.get_mut(&id)
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (CircuitId, &Circuit)> {
-        self.circuits.iter().map(|(id, circuit)| (*id, circuit))
+    pub fn iter(&self) -> impl Iterator<Item = &Circuit> {
+        self.circuits.values()
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (CircuitId, &mut Circuit)> {
-        self.circuits.iter_mut().map(|(id, circuit)| (*id, circuit))
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Circuit> {
+        self.circuits.values_mut()
     }
 
     pub fn is_resident(&self, id: CircuitId) -> bool {
-        matches!(self.get(id).map(|c| c.presence), Some(Presence::Resident { .. }))
+        self.get(id).is_some_and(Circuit::is_resident)
     }
 
-    /// Bytes that the largest circuit with unfinished jobs needs for one partition.
-    pub fn largest_alone(&self) -> Bytes {
-        self.circuits.values().filter(|c| c.jobs > 0).map(Circuit::alone).max().unwrap_or_default()
+    /// Open witness claims of circuits of this urgency.
+    pub fn users_of(&self, urgency: Urgency) -> usize {
+        self.iter().filter(|c| c.urgency() == urgency).map(|c| c.users).sum()
     }
 
-    /// The largest turn of a slot among the circuits with open witness claims.
-    pub fn largest_turn(&self, slot: usize) -> Bytes {
-        self.circuits.values().filter(|c| c.users > 0).map(|c| c.costs.turn(slot)).max().unwrap_or_default()
-    }
-
-    /// Idle circuits except `keep`, the longest idle first.
-    pub fn idle(&self, keep: Option<CircuitId>) -> Vec<(CircuitId, Bytes)> {
+    /// Idle circuits that may leave for one of `urgency`, the longest idle first. Circuits that room is kept
+    /// for stay: what they give back would be kept for them.
+    pub fn idle(&self, keep: Option<CircuitId>, urgency: Urgency, ledger: &Ledger) -> Vec<Idle> {
         let mut idle: Vec<_> = self
-            .circuits
             .iter()
-            .filter(|(id, _)| Some(**id) != keep)
-            .filter_map(|(id, c)| Some((c.idle()?, *id, c.costs.residency())))
+            .filter(|c| Some(c.id()) != keep && !c.pinned && !(c.known && c.urgency() < urgency))
+            .filter_map(|c| Some(Idle { since: c.idle_since()?, circuit: c.id(), bytes: booked(c, ledger) }))
             .collect();
         idle.sort();
-        idle.into_iter().map(|(_, id, bytes)| (id, bytes)).collect()
+        idle
     }
 
     /// Bytes on their way out.
-    pub fn leaving(&self) -> Bytes {
-        self.circuits
-            .values()
+    pub fn leaving(&self, ledger: &Ledger) -> Bytes {
+        self.iter()
             .filter(|c| matches!(c.presence, Presence::Leaving { .. }))
-            .fold(Bytes::ZERO, |sum, c| sum.saturating_add(c.costs.residency()))
+            .fold(Bytes::ZERO, |sum, c| sum.saturating_add(booked(c, ledger)))
     }
 
     /// Whether any circuit is being loaded or dropped.
     pub fn moving(&self) -> bool {
-        self.circuits
-            .values()
-            .any(|c| matches!(c.presence, Presence::Loading { .. } | Presence::Leaving { .. }))
+        self.iter().any(|c| matches!(c.presence, Presence::Loading { .. } | Presence::Leaving { .. }))
     }
 
     /// Open witness claims of all circuits.
     pub fn users(&self) -> usize {
-        self.circuits.values().map(|c| c.users).sum()
+        self.iter().map(|c| c.users).sum()
     }
 
-    pub fn views(&self) -> Vec<CircuitView> {
+    /// Bytes of pinned circuits other than `except`, in memory or not.
+    pub fn pinned(&self, except: CircuitId) -> Bytes {
+        self.iter()
+            .filter(|c| c.pinned && c.id() != except)
+            .fold(Bytes::ZERO, |sum, c| sum.saturating_add(c.residency()))
+    }
+
+    pub fn views(&self, ledger: &Ledger) -> Vec<CircuitView> {
         let state = |presence| match presence {
-            Presence::Absent => None,
-            Presence::Loading { .. } => Some("loading"),
-            Presence::Resident { .. } => Some("resident"),
-            Presence::Leaving { .. } => Some("leaving"),
+            Presence::Absent => "absent",
+            Presence::Loading { .. } => "loading",
+            Presence::Resident { .. } => "resident",
+            Presence::Leaving { .. } => "leaving",
         };
-        self.circuits
-            .iter()
-            .filter_map(|(id, c)| {
-                let bytes = c.costs.residency();
-                Some(CircuitView { circuit: *id, state: state(c.presence)?, bytes, users: c.users })
-            })
-            .collect()
+        let view = |c: &Circuit| CircuitView {
+            circuit: c.id(),
+            state: state(c.presence),
+            bytes: booked(c, ledger),
+            users: c.users,
+            pinned: c.pinned,
+            ratios: c.ratios,
+            factors: c.factors,
+        };
+        self.iter().map(view).collect()
+    }
+}
+
+/// Bytes that are promised for a circuit's SRS and matrices.
+pub(super) fn booked(circuit: &Circuit, ledger: &Ledger) -> Bytes {
+    match circuit.presence {
+        Presence::Absent => Bytes::ZERO,
+        Presence::Loading { claim, .. } | Presence::Resident { claim, .. } | Presence::Leaving { claim } => {
+            ledger.held(claim).map_or(Bytes::ZERO, |demand| demand.total())
+        }
     }
 }

@@ -2,16 +2,20 @@
 
 use std::sync::Arc;
 
+use super::circuit::Circuit;
 use super::contract::{JobId, SlotKind, SlotSettings};
 use super::residency::Residency;
 use crate::error::Result;
+use crate::kind::Urgency;
 use crate::memory::{ClaimId, Class, Demand, Ledger, Stage};
 use crate::units::Bytes;
 
 #[derive(Clone, Debug)]
 struct Slot {
-    kind: SlotKind,
+    settings: SlotSettings,
     label: Arc<str>,
+    /// What the slot holds beside its current turn.
+    reserve: ClaimId,
     turn: Option<(ClaimId, JobId, usize)>,
 }
 
@@ -20,50 +24,76 @@ struct Slot {
 pub struct SlotView {
     /// Bytes promised for its working set.
     pub reserved: Bytes,
+    /// Bytes promised of its device's memory.
+    pub device: Bytes,
     /// The partition it works on.
     pub turn: Option<(JobId, usize)>,
 }
 
-/// All slots. The first one's working set, for the largest circuit with admitted partitions, is booked
-/// before their witnesses are: a witness that exists always finds its way through that slot. Turns of the
-/// other slots are booked from what is free.
+/// All slots. A partition's home is the slot that is meant for its urgency; the home's working set, for the
+/// largest circuit with admitted partitions, is booked before their witnesses are: a witness that exists
+/// always finds its way through its home. The other slots that serve all kinds book theirs as soon as there
+/// are partitions enough to fill them and memory is free.
 #[derive(Clone, Debug)]
 pub(super) struct Slots {
     slots: Vec<Slot>,
-    /// What the first slot holds beside its current turn.
-    reserve: ClaimId,
 }
 
 fn working_set(bytes: Bytes) -> Demand {
     Demand::of(Stage::Proving, Class::WorkingSet, bytes)
 }
 
+/// A turn that is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Ask {
+    pub slot: usize,
+    pub job: JobId,
+    pub partition: usize,
+    /// Bytes of the host and of the slot's device.
+    pub bytes: Bytes,
+    pub device: Bytes,
+    /// Bytes that must stay free where the slot's reservation has to grow.
+    pub kept: Bytes,
+}
+
 impl Slots {
-    pub fn new(kinds: &[SlotSettings], ledger: &mut Ledger) -> Result<Slots> {
-        let slots: Vec<_> = kinds
-            .iter()
-            .enumerate()
-            .map(|(i, slot)| Slot { kind: slot.kind, label: Arc::from(format!("slot {i}")), turn: None })
-            .collect();
-        let label = slots.first().map_or_else(|| Arc::from("slot"), |slot| slot.label.clone());
-        let reserve = ledger.claim(&label, working_set(Bytes::ZERO))?;
-        Ok(Slots { slots, reserve })
+    pub fn new(settings: &[SlotSettings], ledger: &mut Ledger) -> Result<Slots> {
+        let mut slots = Vec::with_capacity(settings.len());
+        for (i, settings) in settings.iter().enumerate() {
+            let label: Arc<str> = Arc::from(format!("slot {i}"));
+            let reserve = ledger.claim(&label, working_set(Bytes::ZERO))?;
+            slots.push(Slot { settings: *settings, label, reserve, turn: None });
+        }
+        Ok(Slots { slots })
     }
 
     pub fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// The slot that runs on the processor.
-    pub fn cpu(&self) -> Option<usize> {
-        self.slots.iter().position(|slot| slot.kind == SlotKind::Cpu)
+    pub fn is_cpu(&self, slot: usize) -> bool {
+        self.slots.get(slot).is_some_and(|slot| slot.settings.kind == SlotKind::Cpu)
     }
 
-    /// Free slots, devices first.
-    pub fn free(&self) -> Vec<usize> {
+    /// Whether a slot takes work of this urgency.
+    pub fn serves(&self, slot: usize, urgency: Urgency) -> bool {
+        self.slots.get(slot).is_some_and(|slot| urgency <= slot.settings.serves)
+    }
+
+    /// The slot that partitions of this urgency can always rely on.
+    pub fn home(&self, urgency: Urgency) -> usize {
+        let lanes = self.slots.iter().enumerate();
+        lanes
+            .filter(|(_, slot)| slot.settings.serves != Urgency::Patient && urgency <= slot.settings.serves)
+            .min_by_key(|(i, slot)| (slot.settings.serves, *i))
+            .map_or(0, |(i, _)| i)
+    }
+
+    /// Free slots: devices first, then the lanes that serve least.
+    pub fn free(&self) -> impl Iterator<Item = usize> {
         let mut free: Vec<_> = (0..self.slots.len()).filter(|i| self.slots[*i].turn.is_none()).collect();
-        free.sort_by_key(|i| self.slots[*i].kind == SlotKind::Cpu);
-        free
+        free.sort_by_key(|i| (self.is_cpu(*i), self.slots[*i].settings.serves));
+        free.into_iter()
     }
 
     pub fn any_busy(&self) -> bool {
@@ -74,49 +104,61 @@ impl Slots {
         ledger.held(claim).map_or(Bytes::ZERO, |demand| demand.total())
     }
 
-    fn first_turn(&self, ledger: &Ledger) -> Bytes {
-        let turn = self.slots.first().and_then(|slot| slot.turn);
-        turn.map_or(Bytes::ZERO, |(claim, ..)| self.held(ledger, claim))
+    fn reserve(&self, slot: usize, ledger: &Ledger) -> Bytes {
+        self.slots.get(slot).map_or(Bytes::ZERO, |slot| self.held(ledger, slot.reserve))
     }
 
-    /// How much the first slot's reservation must grow for a turn of this size.
-    pub fn growth(&self, ledger: &Ledger, turn: Bytes) -> Bytes {
-        turn.saturating_sub(self.first_turn(ledger).saturating_add(self.held(ledger, self.reserve)))
+    fn owned(&self, slot: usize, ledger: &Ledger) -> Bytes {
+        let turn = self.slots.get(slot).and_then(|slot| slot.turn);
+        let turn = turn.map_or(Bytes::ZERO, |(claim, ..)| self.held(ledger, claim));
+        turn.saturating_add(self.reserve(slot, ledger))
     }
 
-    /// Grows the first slot's reservation for turns of this size; the caller knows that it fits.
-    pub fn grow(&mut self, ledger: &mut Ledger, turn: Bytes) -> Result<()> {
-        let growth = self.growth(ledger, turn);
-        let reserve = self.held(ledger, self.reserve).saturating_add(growth);
-        Ok(ledger.resize(self.reserve, working_set(reserve))??)
+    /// How much a slot's reservation must grow for a turn of this size.
+    pub fn growth(&self, slot: usize, ledger: &Ledger, turn: Bytes) -> Bytes {
+        turn.saturating_sub(self.owned(slot, ledger))
     }
 
-    /// Books a turn; `None` where its memory is not free.
-    pub fn take(
-        &mut self,
-        slot: usize,
-        (job, partition): (JobId, usize),
-        bytes: Bytes,
-        ledger: &mut Ledger,
-    ) -> Result<Option<ClaimId>> {
+    /// Grows a slot's reservation for turns of this size; the caller knows that it fits.
+    pub fn grow(&self, slot: usize, ledger: &mut Ledger, turn: Bytes) -> Result<()> {
+        let Some(entry) = self.slots.get(slot) else { return Ok(()) };
+        let growth = self.growth(slot, ledger, turn);
+        let reserve = self.held(ledger, entry.reserve).saturating_add(growth);
+        Ok(ledger.resize(entry.reserve, working_set(reserve))??)
+    }
+
+    /// The slot that one partition more than `patients` in flight could fill, beside the first.
+    pub fn next_patient(&self, patients: usize) -> Option<usize> {
+        let mut serving = (1..self.slots.len()).filter(|i| self.serves(*i, Urgency::Patient));
+        serving.nth(patients.checked_sub(1)?)
+    }
+
+    /// Books a turn out of the slot's reservation; `None` where memory for it is not free.
+    pub fn take(&mut self, ask: Ask, home: bool, ledger: &mut Ledger) -> Result<Option<ClaimId>> {
+        let Ask { slot, job, partition, bytes, device, kept } = ask;
         let Some(entry) = self.slots.get(slot) else { return Ok(None) };
-        let claim = if slot == 0 {
-            let reserve = ledger.held(self.reserve).map_or(Bytes::ZERO, |d| d.total());
-            let claim = ledger.claim(&entry.label, working_set(Bytes::ZERO))?;
-            let rest = working_set(reserve.saturating_sub(bytes));
-            ledger.rebalance((self.reserve, rest), (claim, working_set(bytes.min(reserve))))?;
-            claim
-        } else {
-            match ledger.claim(&entry.label, working_set(bytes)) {
-                Ok(claim) => claim,
-                Err(_) => return Ok(None),
+        let (label, reserve_claim) = (entry.label.clone(), entry.reserve);
+        let mut reserve = self.held(ledger, reserve_claim);
+        if bytes > reserve {
+            if ledger.fits(bytes.saturating_sub(reserve).saturating_add(kept)) {
+                ledger.resize(reserve_claim, working_set(bytes))??;
+                reserve = bytes;
+            } else if !home {
+                return Ok(None);
             }
+        }
+        let Ok(claim) = ledger.claim(&label, working_set(Bytes::ZERO).on_device(slot, device)) else {
+            return Ok(None);
         };
+        // A home's reservation falls short only where a projection grew after the witness was admitted.
+        let turn = working_set(bytes.min(reserve)).on_device(slot, device);
+        let rest = working_set(reserve.saturating_sub(bytes));
+        ledger.rebalance((reserve_claim, rest), (claim, turn))?;
         self.slots[slot].turn = Some((claim, job, partition));
         Ok(Some(claim))
     }
 
-    /// A turn's memory is free again; the first slot keeps what admitted partitions still need.
+    /// A turn's memory is free again; the slot keeps what admitted partitions still need.
     pub fn turn_over(
         &mut self,
         slot: usize,
@@ -124,37 +166,49 @@ impl Slots {
         residency: &Residency,
         ledger: &mut Ledger,
     ) -> Result<()> {
-        if slot == 0 {
-            let sum = self.held(ledger, self.reserve).saturating_add(self.held(ledger, claim));
-            let keep = residency.largest_turn(0).min(sum);
-            ledger.rebalance((claim, working_set(Bytes::ZERO)), (self.reserve, working_set(keep)))?;
-        }
-        ledger.release(claim)?;
+        let sum = self.owned(slot, ledger);
         if let Some(entry) = self.slots.get_mut(slot) {
+            let gone = working_set(Bytes::ZERO);
+            ledger.rebalance((claim, gone), (entry.reserve, working_set(sum)))?;
             entry.turn = None;
         }
-        Ok(())
+        ledger.release(claim)?;
+        self.settle(residency, ledger)
+    }
+
+    /// What a slot must own for the partitions that count on it.
+    fn needed(&self, slot: usize, residency: &Residency, ledger: &Ledger) -> Bytes {
+        let beside = slot > 0 && self.serves(slot, Urgency::Patient);
+        let patients = residency.users_of(Urgency::Patient);
+        let places = (1..=slot).filter(|i| self.serves(*i, Urgency::Patient)).count();
+        if beside && (patients <= places || ledger.reserved() > ledger.budget()) {
+            return Bytes::ZERO;
+        }
+        let counts = |c: &&Circuit| {
+            c.users > 0 && (beside && c.urgency() == Urgency::Patient || self.home(c.urgency()) == slot)
+        };
+        residency.iter().filter(counts).map(|c| c.turn(slot)).max().unwrap_or_default()
     }
 
     /// Gives back what no admitted partition needs any more.
-    pub fn settle(&mut self, residency: &Residency, ledger: &mut Ledger) -> Result<()> {
-        let needed = residency.largest_turn(0).saturating_sub(self.first_turn(ledger));
-        if needed < self.held(ledger, self.reserve) {
-            return Ok(ledger.resize(self.reserve, working_set(needed))??);
+    pub fn settle(&self, residency: &Residency, ledger: &mut Ledger) -> Result<()> {
+        for (i, slot) in self.slots.iter().enumerate() {
+            let reserve = self.held(ledger, slot.reserve);
+            let turn = self.owned(i, ledger).saturating_sub(reserve);
+            let needed = self.needed(i, residency, ledger).saturating_sub(turn);
+            if needed < reserve {
+                ledger.resize(slot.reserve, working_set(needed))??;
+            }
         }
         Ok(())
     }
 
     pub fn views(&self, ledger: &Ledger) -> Vec<SlotView> {
-        let reserve = self.held(ledger, self.reserve);
-        self.slots
-            .iter()
-            .enumerate()
-            .map(|(i, slot)| {
-                let turn = slot.turn.map_or(Bytes::ZERO, |(claim, ..)| self.held(ledger, claim));
-                let reserved = if i == 0 { turn.saturating_add(reserve) } else { turn };
-                SlotView { reserved, turn: slot.turn.map(|(_, job, partition)| (job, partition)) }
-            })
-            .collect()
+        let view = |(i, slot): (usize, &Slot)| SlotView {
+            reserved: self.owned(i, ledger),
+            device: ledger.device(i).reserved,
+            turn: slot.turn.map(|(_, job, partition)| (job, partition)),
+        };
+        self.slots.iter().enumerate().map(view).collect()
     }
 }

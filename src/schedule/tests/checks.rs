@@ -137,7 +137,7 @@ impl World {
         let pinned = self.settings.pinned.iter().filter(|other| **other != id);
         let pinned: u64 = pinned.map(|other| self.costs[other].residency().0).sum();
         let ledger = self.scheduler.ledger();
-        alone + pinned + ledger.class(Class::Intake).0 > ledger.budget().0
+        alone + pinned + ledger.class(Class::Intake).0 > self.limit.0
     }
 
     fn slot_is_free(&self, slot: usize) -> bool {
@@ -209,10 +209,9 @@ impl World {
         if self.settings.pinned.contains(&id) {
             return Err(format!("{id} is pinned and makes room"));
         }
-        let ledger = self.scheduler.ledger();
         let post = self.jobs.values().any(|r| r.waits() && r.urgency() < Urgency::Patient);
         let rushed = post
-            || ledger.budget() < self.settings.budget
+            || self.limit < self.settings.budget
             || !self.calm
             || self.now >= self.settings.patience;
         if self.now.saturating_sub(shared.idle_since) < self.settings.min_idle && !rushed {
@@ -236,8 +235,8 @@ impl World {
     fn check_budget(&self, before: &Before) -> Checked {
         let ledger = self.scheduler.ledger();
         let growth = ledger.reserved().saturating_sub(before.reserved);
-        if ledger.reserved() > ledger.budget() && growth > before.correction {
-            return Err(format!("{} are promised of {}", ledger.reserved(), ledger.budget()));
+        if ledger.reserved() > self.limit && growth > before.correction {
+            return Err(format!("{} are promised of {}", ledger.reserved(), self.limit));
         }
         Ok(())
     }

@@ -151,6 +151,8 @@ pub struct World {
     pub idle_loads: usize,
     /// No size was wrong and the budget was never lowered: PoSt is admitted where it comes.
     pub calm: bool,
+    /// The budget as the scheduler was told.
+    pub limit: Bytes,
     /// A winning_post must be admitted where it comes, in a calm world.
     pub post_at_once: bool,
     /// Sizes are told though they are as projected.
@@ -166,6 +168,7 @@ pub struct World {
 impl World {
     pub fn new(settings: Settings, costs: impl IntoIterator<Item = Arc<Costs>>) -> World {
         let costs: BTreeMap<_, _> = costs.into_iter().map(|costs| (costs.circuit, costs)).collect();
+        let limit = settings.budget;
         World {
             scheduler: Scheduler::new(settings.clone()).unwrap(),
             settings: Arc::new(settings),
@@ -184,6 +187,7 @@ impl World {
             unanswered: BTreeMap::new(),
             idle_loads: 0,
             calm: true,
+            limit,
             post_at_once: false,
             tells_sizes: false,
             submitted: 0,
@@ -289,6 +293,7 @@ impl World {
 
     pub fn budget(&mut self, bytes: Bytes, pressed: bool) -> Checked {
         self.calm &= bytes >= self.settings.budget && !pressed;
+        self.limit = bytes;
         self.tell(Event::Budget { bytes, pressed })
     }
 

@@ -1,0 +1,92 @@
+//! What can be read of the scheduler.
+
+use super::contract::JobId;
+use super::job::State;
+use super::residency::CircuitView;
+use super::scheduler::Scheduler;
+use super::slots::SlotView;
+use super::wait::Wait;
+use crate::kind::{CircuitId, ProofKind};
+use crate::memory::Ledger;
+use crate::units::Bytes;
+
+/// Unfinished requests of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Accepted, nothing started.
+    pub pending: usize,
+    /// Something started.
+    pub in_progress: usize,
+}
+
+impl Scheduler {
+    /// The ledger, to read.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// When time alone changes what is to be done: tell [`super::Event::Tick`] then.
+    pub fn next_wakeup(&self) -> Option<u64> {
+        self.expiries.first().map(|(at, _)| *at).into_iter().chain(self.wake).min()
+    }
+
+    /// Unfinished jobs, in the order they are served.
+    pub fn jobs(&self) -> impl Iterator<Item = JobId> + '_ {
+        self.order.iter().map(|key| key.job)
+    }
+
+    /// What an unfinished job waits for.
+    pub fn wait_of(&self, job: JobId) -> Wait {
+        let Some(entry) = self.jobs.get(&job) else { return Wait::Nothing };
+        let busy = |state| matches!(state, State::Synthesizing | State::InSlot | State::Finishing);
+        if entry.parts.iter().any(|part| busy(part.state)) {
+            return Wait::Nothing;
+        }
+        let Some(circuit) = self.residency.get(entry.circuit) else { return Wait::Nothing };
+        if entry.parts.iter().any(|part| part.state == State::Queued) {
+            return if circuit.is_resident() { Wait::Slot } else { Wait::Circuit };
+        }
+        let first = self.unstarted.get(&entry.circuit).and_then(|keys| keys.first());
+        if first.is_some_and(|key| key.job == job) {
+            circuit.wait
+        } else {
+            Wait::Turn
+        }
+    }
+
+    /// Unfinished requests of one kind.
+    pub fn counts(&self, kind: ProofKind) -> Counts {
+        let (unfinished, started) = self.by_kind[kind as usize];
+        Counts { pending: unfinished - started, in_progress: started }
+    }
+
+    /// Every circuit that the scheduler has heard of.
+    pub fn circuits(&self) -> Vec<CircuitView> {
+        self.residency.views(&self.ledger)
+    }
+
+    /// Bytes that claims for this circuit leave free for more urgent ones.
+    pub fn kept_for_urgent(&self, circuit: CircuitId) -> Bytes {
+        self.kept_back(circuit).unwrap_or_default()
+    }
+
+    /// The prover slots.
+    pub fn slots(&self) -> Vec<SlotView> {
+        self.slots.views(&self.ledger)
+    }
+
+    /// Whether the machine is short of memory.
+    pub fn is_pressed(&self) -> bool {
+        self.pressed
+    }
+
+    /// Whether new requests are refused.
+    pub fn is_draining(&self) -> bool {
+        self.draining
+    }
+
+    /// Nothing more will happen: no job, no claim, and no new ones are accepted.
+    pub fn finished(&self) -> bool {
+        self.draining && self.jobs.is_empty() && self.claims.is_empty()
+    }
+}
