@@ -66,14 +66,14 @@ impl Scheduler {
     /// Whom a request that waits for memory keeps from passing it.
     fn close_door(&mut self, now: u64, key: Key, id: CircuitId, wait: Wait) -> Result<Option<Urgency>> {
         let patience = self.settings.patience;
-        #[cfg(test)]
-        if self.mutated(Mutation::DoorLeftOpen) {
-            return Ok(None);
-        }
         let circuit = self.circuit_mut(id)?;
         circuit.wait = wait;
         let until = circuit.blocked_since.get_or_insert(now).saturating_add(patience);
         if now >= until {
+            #[cfg(test)]
+            if self.mutated(Mutation::DoorLeftOpen) {
+                return Ok(None);
+            }
             return Ok(Some(key.urgency));
         }
         self.wake_at(until);
@@ -216,7 +216,10 @@ impl Scheduler {
         let busy = |limit: Urgency| self.synthesizing.values().filter(|u| **u >= limit).count();
         let all = workers + urgent_workers;
         match urgency {
-            Urgency::Patient => busy(Urgency::Patient) < workers && self.synthesizing.len() < all,
+            Urgency::Patient => {
+                busy(Urgency::Patient) < workers
+                    && self.synthesizing.len() < all - usize::from(urgent_workers > 1)
+            }
             Urgency::Urgent => {
                 busy(Urgency::Urgent) < all - usize::from(urgent_workers > 1) && self.synthesizing.len() < all
             }

@@ -4,7 +4,7 @@ use super::explore;
 use super::script::{ask, Allowance, Script};
 use crate::kind::ProofKind::{PorepC2, SnapUpdate, WindowPost, WinningPost};
 use crate::kind::Urgency;
-use crate::schedule::tests::sizes::settings;
+use crate::schedule::tests::sizes::{circuit, settings};
 use crate::schedule::{Settings, SlotKind, SlotSettings};
 
 /// The processor and a lane of it for winning_post.
@@ -68,8 +68,62 @@ fn messages_that_come_late() {
 
 #[test]
 fn a_shutdown_in_every_state() {
-    let mut script = Script::new("shutdown", one_cpu(100), vec![ask(PorepC2, 2), ask(WinningPost, 1)]);
+    let mut script = Script::new("shutdown", one_cpu(100), vec![ask(PorepC2, 1), ask(WinningPost, 1)]);
     script.prompt = false;
     script.allowance = Allowance { shutdowns: 1, preloads: 1, ..Allowance::default() };
+    keeps_the_rules(&script);
+}
+
+#[test]
+fn a_lane_and_workers_kept_for_post() {
+    let settings = Settings { urgent_workers: 2, ..with_lane(140) };
+    let asks = vec![ask(WindowPost, 2), ask(PorepC2, 2), ask(WindowPost, 1), ask(WinningPost, 1)];
+    let mut script = Script::new("a lane", settings, asks);
+    script.post_at_once = true;
+    keeps_the_rules(&script);
+}
+
+#[test]
+fn a_budget_that_shrinks_and_grows() {
+    let asks = vec![ask(PorepC2, 2), ask(SnapUpdate, 1), ask(WinningPost, 1)];
+    let mut script = Script::new("a moving budget", one_cpu(120), asks);
+    script.budgets = vec![(50, true), (30, false), (120, false)];
+    script.allowance = Allowance { cancels: 1, ..Allowance::default() };
+    keeps_the_rules(&script);
+}
+
+#[test]
+fn sizes_beyond_what_was_projected() {
+    let asks = vec![ask(PorepC2, 2), ask(WinningPost, 1), ask(PorepC2, 1)];
+    let mut script = Script::new("overruns", with_lane(110), asks);
+    script.allowance = Allowance { oversized: 2, ..Allowance::default() };
+    keeps_the_rules(&script);
+}
+
+#[test]
+fn a_request_that_others_pass_until_its_patience_is_over() {
+    let asks = vec![ask(PorepC2, 1), ask(SnapUpdate, 1), ask(PorepC2, 2), ask(PorepC2, 1)];
+    let mut script = Script::new("patience", one_cpu(75), asks);
+    script.allowance = Allowance { waits: 2, cancels: 1, failures: 1, ..Allowance::default() };
+    keeps_the_rules(&script);
+}
+
+#[test]
+fn deadlines_in_every_state() {
+    let mut asks = vec![ask(PorepC2, 2), ask(SnapUpdate, 1), ask(PorepC2, 1)];
+    asks[0].within = Some(20);
+    asks[2].within = Some(10);
+    let mut script = Script::new("deadlines", one_cpu(75), asks);
+    script.allowance = Allowance { waits: 2, ..Allowance::default() };
+    keeps_the_rules(&script);
+}
+
+#[test]
+fn pinned_and_young_circuits_stay() {
+    let asks = vec![ask(WindowPost, 1), ask(SnapUpdate, 1), ask(PorepC2, 1)];
+    let settings = Settings { min_idle: 100, pinned: [circuit(WindowPost)].into(), ..one_cpu(64) };
+    let mut script = Script::new("pinned and young circuits", settings, asks);
+    script.present = vec![WindowPost];
+    script.allowance = Allowance { waits: 2, evictions: 1, preloads: 1, failures: 1, ..Allowance::default() };
     keeps_the_rules(&script);
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::world::{Checked, Item, Presence, Request, Role, World};
+use super::world::{Checked, Item, Presence, Request, Role, Work, World};
 use crate::kind::{CircuitId, ProofKind, Urgency};
 use crate::memory::{ClaimId, Class};
 use crate::schedule::{Action, Counts, Event, JobId, SlotKind};
@@ -40,7 +40,7 @@ impl World {
         let (mut ended, mut ready) = (None, BTreeSet::new());
         if let Some(Role::Turn(job, _, slot)) = turn {
             ended = Some(job);
-            let takes = |((job, _), item): &((JobId, usize), &Item)| self.takes(slot, &self.jobs[job], item);
+            let takes = |(_, item): &(_, &Item)| self.home(item.circuit.kind.urgency()) == slot;
             ready = self.ready().filter(takes).map(|((job, _), _)| job).collect();
         }
         Before { reserved: self.scheduler.ledger().reserved(), correction, ended, ready }
@@ -127,7 +127,8 @@ impl World {
     fn is_beyond_budget(&self, id: CircuitId) -> bool {
         let costs = &self.costs[&id];
         let circuits = self.scheduler.circuits();
-        let factors = circuits.iter().find(|view| view.circuit == id).map(|view| view.factors).unwrap_or_default();
+        let factors =
+            circuits.iter().find(|view| view.circuit == id).map(|view| view.factors).unwrap_or_default();
         let scaled = |bytes: Bytes, factor: u32| (bytes.0 * u64::from(factor)).div_ceil(1000);
         let home = self.home(id.kind.urgency());
         let alone = scaled(costs.witness, factors.witness)
@@ -150,7 +151,8 @@ impl World {
         let (key, circuit) = (self.open(job)?.key, self.open(job)?.circuit);
         let present = self.circuits.get(&circuit).is_some_and(|shared| shared.state != Presence::Leaving);
         let (now, patience) = (self.now, self.settings.patience);
-        let before = self.jobs.iter().filter(|(_, r)| r.key < key && r.waits() && !self.is_beyond_budget(r.circuit));
+        let before =
+            self.jobs.iter().filter(|(_, r)| r.key < key && r.waits() && !self.is_beyond_budget(r.circuit));
         let before: Vec<_> = before.map(|(other, _)| *other).collect();
         for other in before {
             let request = self.open(other)?;
@@ -184,7 +186,8 @@ impl World {
         }
         for ((other, _), waiting) in self.ready().filter(|((other, _), _)| *other != job) {
             let before = &self.jobs[&other];
-            let fits = self.costs[&waiting.circuit].turn(slot) <= self.costs[&item.circuit].turn(slot) && self.calm;
+            let fits =
+                self.costs[&waiting.circuit].turn(slot) <= self.costs[&item.circuit].turn(slot) && self.calm;
             let could = fits || slot == self.home(before.urgency());
             if before.key < request.key && could && self.takes(slot, before, waiting) {
                 return Err(format!("{job:?} gets slot {slot} before {other:?}"));
@@ -210,10 +213,8 @@ impl World {
             return Err(format!("{id} is pinned and makes room"));
         }
         let post = self.jobs.values().any(|r| r.waits() && r.urgency() < Urgency::Patient);
-        let rushed = post
-            || self.limit < self.settings.budget
-            || !self.calm
-            || self.now >= self.settings.patience;
+        let rushed =
+            post || self.limit < self.settings.budget || !self.calm || self.now >= self.settings.patience;
         if self.now.saturating_sub(shared.idle_since) < self.settings.min_idle && !rushed {
             return Err(format!("{id} leaves before its time"));
         }
@@ -224,6 +225,7 @@ impl World {
         self.check_budget(before)?;
         self.check_claims()?;
         self.check_totals()?;
+        self.check_measured(event)?;
         self.check_returned(event)?;
         self.check_slots()?;
         self.check_waits(event, before)?;
@@ -291,6 +293,17 @@ impl World {
         Ok(())
     }
 
+    /// What was measured is booked.
+    fn check_measured(&self, event: &Event) -> Checked {
+        match event {
+            Event::Measured { claim, bytes, .. } if self.held(*claim) < *bytes => {
+                let (role, held) = (self.roles.get(claim), self.held(*claim));
+                Err(format!("{role:?}: {bytes} was measured and {held} is booked"))
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn check_returned(&mut self, event: &Event) -> Checked {
         let Event::ClaimDropped { claim } = event else { return Ok(()) };
         let role = self.roles.remove(claim);
@@ -338,14 +351,11 @@ impl World {
         }
         let critical = |circuit: CircuitId| circuit.kind.urgency() == Urgency::Critical;
         if let Some(request) = self.jobs.get(&job).filter(|r| critical(r.circuit)) {
-            let others = self
-                .items
-                .iter()
-                .filter(|((of, _), item)| *of != job && item.circuit.kind.urgency() < Urgency::Patient);
-            let leaving = self.circuits.iter().any(|(id, s)| critical(*id) && s.state != Presence::Resident);
-            let alone =
-                others.count() == 0 && !self.jobs.iter().any(|(of, r)| *of != job && critical(r.circuit));
-            if alone && !leaving && request.started == 0 {
+            let workers = self.work.iter().filter(|work| self.takes_posts_worker(work)).count();
+            let alone = !self.items.values().any(|item| critical(item.circuit));
+            let alone = alone && !self.jobs.iter().any(|(of, r)| *of != job && critical(r.circuit));
+            let leaving = self.circuits.iter().any(|(id, s)| critical(*id) && s.state == Presence::Leaving);
+            if alone && workers == 0 && !leaving && request.started == 0 {
                 return Err(format!("{job:?} is not admitted though its memory is kept for it"));
             }
         }
@@ -353,6 +363,13 @@ impl World {
             Some(error) if self.asked_critical(job) => Err(format!("winning_post is refused: {error}")),
             _ => Ok(()),
         }
+    }
+
+    /// Where PoSt has one worker, window_post may be at it when winning_post comes.
+    fn takes_posts_worker(&self, work: &Work) -> bool {
+        let Work::Synthesis(job, _) = work else { return false };
+        let urgent = self.homes.get(job).is_some_and(|circuit| circuit.kind.urgency() == Urgency::Urgent);
+        urgent && self.settings.urgent_workers < 2
     }
 
     fn asked_critical(&self, job: JobId) -> bool {

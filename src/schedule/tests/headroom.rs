@@ -4,6 +4,7 @@ use super::one_cpu;
 use super::world::World;
 use crate::kind::{ProofKind, Urgency};
 use crate::schedule::JobId;
+use crate::units::Bytes;
 
 #[test]
 fn headroom_for_post_is_not_lost_to_porep() {
@@ -19,15 +20,15 @@ fn headroom_for_post_is_not_lost_to_porep() {
 }
 
 impl World {
-    /// What headroom says can be taken at its word: so many more requests are accepted now, and while only
-    /// patient work waits, one of PoSt always is.
+    /// What headroom says can be taken at its word: so many more requests are accepted now, their own bytes
+    /// aside, and while there is only patient work, one of PoSt always is.
     pub fn check_headroom(&self, kind: ProofKind) {
         let circuit = *self.costs.keys().find(|id| id.kind == kind).unwrap();
         let headroom = self.scheduler.headroom(kind);
         let mut world = self.clone();
         for _ in 0..headroom.min(20) {
             let job = JobId(world.submitted);
-            world.submit(job, circuit, 1, None).unwrap();
+            world.submit_bytes(job, circuit, 1, None, Bytes::ZERO).unwrap();
             assert!(
                 !world.refusals.contains_key(&job),
                 "{kind}: {headroom} are promised; {:?}",

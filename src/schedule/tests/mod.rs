@@ -13,7 +13,7 @@ pub(super) mod world;
 
 use self::sizes::{all, circuit, settings};
 use self::world::{Fault, Work, World};
-use super::{JobId, Settings, SlotKind};
+use super::{Event, JobId, Settings, SlotKind};
 use crate::error::Code;
 use crate::kind::ProofKind;
 
@@ -46,6 +46,13 @@ impl World {
         let at = self.find(is).expect("such work is in flight");
         self.end(at, fault);
         self.deliver_all().unwrap();
+    }
+
+    /// The scheduler hears of every circuit before its first request.
+    fn know_all(&mut self) {
+        for costs in self.costs.clone().values() {
+            self.tell(Event::Known { costs: costs.clone() }).unwrap();
+        }
     }
 
     fn refused(&self, job: JobId) -> Option<Code> {

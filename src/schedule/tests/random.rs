@@ -49,7 +49,8 @@ impl World {
             4 => self.tell(Event::Evict { circuit: circuit(kind) }).unwrap(),
             5 if pick % 4 == 0 => self.preload(circuit(kind)).unwrap(),
             6 => self.tell(Event::Tick).unwrap(),
-            7 => self.check_headroom(kind),
+            // In less, the unfinished requests' own bytes are what keeps a request out.
+            7 if self.settings.budget >= Bytes(130) => self.check_headroom(kind),
             8..=14 => self.deliver().unwrap(),
             _ => self.step(pick, fault),
         }
@@ -71,12 +72,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
     #[test]
     fn nothing_is_lost_doubled_or_over_the_budget(
-        budget in 56u64..160,
+        budget in 56u64..260,
         slots in 0usize..4,
         happenings in happenings(400),
     ) {
         let slots = layout(slots);
         let mut world = world(Settings { slots, ..settings(budget, &[SlotKind::Cpu]) });
+        world.know_all();
         world.tells_sizes = true;
         for happening in happenings {
             world.happens(happening);
@@ -98,6 +100,7 @@ proptest! {
         let slots = layout(slots);
         let limits = Settings { max_requests: 4000, max_intake: Bytes(4000), ..settings(budget + 4000, &[SlotKind::Cpu]) };
         let mut world = world(Settings { slots, ..limits });
+        world.know_all();
         world.tells_sizes = true;
         let mut state = seed;
         while world.submitted < 2500 {

@@ -255,10 +255,21 @@ impl World {
         partitions: usize,
         deadline: Option<u64>,
     ) -> Checked {
+        self.submit_bytes(job, circuit, partitions, deadline, Bytes(1))
+    }
+
+    /// A request that holds so many bytes while it is unfinished.
+    pub fn submit_bytes(
+        &mut self,
+        job: JobId,
+        circuit: CircuitId,
+        partitions: usize,
+        deadline: Option<u64>,
+        intake: Bytes,
+    ) -> Checked {
         let costs = self.costs[&circuit].clone();
         let key = (circuit.kind.urgency(), deadline.unwrap_or(u64::MAX), self.submitted);
         self.submitted += 1;
-        let intake = Bytes(1);
         let request = Request {
             key,
             circuit,
