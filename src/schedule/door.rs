@@ -50,7 +50,8 @@ impl Scheduler {
             );
         }
         // Any accepted request can be served once all others have gone: intake is never what blocks it.
-        let largest = self.alone(id)?.max(self.largest_alone());
+        // What patient work needs is no reason to refuse PoSt.
+        let largest = self.alone(id)?.max(self.largest_alone(id.kind.urgency()));
         if intake.saturating_add(largest) > self.ledger.budget() {
             return Err(self.busy(&format!(
                 "the unfinished requests' {intake} and one partition's {largest} exceed the budget of {}",

@@ -17,9 +17,9 @@ impl Scheduler {
         Ok(self.circuit(id)?.alone(self.slots.home(id.kind.urgency())))
     }
 
-    /// The same for the largest circuit with unfinished jobs.
-    pub(super) fn largest_alone(&self) -> Bytes {
-        let circuits = self.residency.iter().filter(|c| c.jobs > 0);
+    /// The same for the largest circuit with unfinished jobs that are at least so urgent.
+    pub(super) fn largest_alone(&self, urgency: Urgency) -> Bytes {
+        let circuits = self.residency.iter().filter(|c| c.jobs > 0 && c.urgency() <= urgency);
         circuits.map(|c| c.alone(self.slots.home(c.urgency()))).max().unwrap_or_default()
     }
 

@@ -10,14 +10,9 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
-use rayon::prelude::*;
-
 use self::script::{Choice, Script, State};
 use super::mutation::Mutation;
 use super::tests::world::Checked;
-
-/// States looked at in one go; bounds the memory of a level.
-const BATCH: usize = 2048;
 
 /// What an exploration saw.
 pub(super) struct Explored {
@@ -44,16 +39,10 @@ struct Seen {
     choice: Option<Choice>,
 }
 
-struct Next {
-    fingerprint: u64,
-    parent: u32,
-    choice: Choice,
-    state: State,
-}
-
 enum Found {
-    States(Vec<Next>),
-    Broken(u32, Option<Choice>, String),
+    /// How many steps were looked at, and the states that were not met before.
+    States(usize, Vec<(Choice, State)>),
+    Broken(Option<Choice>, String),
 }
 
 /// Explores a script breadth first, so that the first broken rule has the shortest story.
@@ -71,22 +60,18 @@ pub(super) fn explore(script: &Script, mutation: Option<Mutation>) -> Explored {
     let mut level = vec![(0, start)];
     while !level.is_empty() {
         let mut next = Vec::new();
-        for batch in level.chunks(BATCH) {
-            let found: Vec<_> =
-                batch.par_iter().map(|(at, state)| expand(script, *at, state, &known)).collect();
-            for found in found {
-                match found {
-                    Found::Broken(at, choice, why) => {
-                        explored.states = seen.len();
-                        explored.broken = Some(tell(script, mutation, &seen, (at, choice), why));
-                        return explored;
-                    }
-                    Found::States(states) => {
-                        explored.steps += states.len();
-                        for found in states.into_iter().filter(|found| known.insert(found.fingerprint)) {
-                            next.push((seen.len() as u32, found.state));
-                            seen.push(Seen { parent: found.parent, choice: Some(found.choice) });
-                        }
+        for (at, state) in level {
+            match expand(script, &state, &mut known) {
+                Found::Broken(choice, why) => {
+                    explored.states = seen.len();
+                    explored.broken = Some(tell(script, mutation, &seen, (at, choice), why));
+                    return explored;
+                }
+                Found::States(steps, states) => {
+                    explored.steps += steps;
+                    for (choice, state) in states {
+                        next.push((seen.len() as u32, state));
+                        seen.push(Seen { parent: at, choice: Some(choice) });
                     }
                 }
             }
@@ -98,22 +83,23 @@ pub(super) fn explore(script: &Script, mutation: Option<Mutation>) -> Explored {
 }
 
 /// All that can follow a state and was not met before.
-fn expand(script: &Script, at: u32, state: &State, known: &HashSet<u64>) -> Found {
-    let mut states = Vec::new();
+fn expand(script: &Script, state: &State, known: &mut HashSet<u64>) -> Found {
     if let Err(why) = caught(|| state.at_rest(script)) {
-        return Found::Broken(at, None, why);
+        return Found::Broken(None, why);
     }
-    for choice in state.choices(script) {
+    let choices = state.choices(script);
+    let steps = choices.len();
+    let mut states = Vec::new();
+    for choice in choices {
         let mut state = state.clone();
         if let Err(why) = caught(|| state.apply(script, choice)) {
-            return Found::Broken(at, Some(choice), why);
+            return Found::Broken(Some(choice), why);
         }
-        let fingerprint = fingerprint(&state);
-        if !known.contains(&fingerprint) {
-            states.push(Next { fingerprint, parent: at, choice, state });
+        if known.insert(fingerprint(&state)) {
+            states.push((choice, state));
         }
     }
-    Found::States(states)
+    Found::States(steps, states)
 }
 
 fn caught(body: impl FnOnce() -> Checked) -> Checked {

@@ -21,14 +21,18 @@ fn happenings(most: usize) -> impl Strategy<Value = Vec<Happening>> {
     proptest::collection::vec(one.prop_map(|(what, pick, fault)| Happening { what, pick, fault }), 1..most)
 }
 
+const LAYOUTS: usize = 6;
+
 fn layout(number: usize) -> Vec<SlotSettings> {
     let device = SlotSettings::device(Bytes(u64::MAX));
     let cpu = SlotSettings::CPU;
-    match number % 4 {
+    match number % LAYOUTS {
         0 => vec![cpu],
         1 => vec![cpu, device],
         2 => vec![device, cpu],
-        _ => vec![device, device, cpu],
+        3 => vec![device, device, cpu],
+        4 => vec![cpu, SlotSettings::cpu_lane(Urgency::Critical)],
+        _ => vec![device, cpu, SlotSettings::cpu_lane(Urgency::Urgent)],
     }
 }
 
@@ -48,9 +52,11 @@ impl World {
             }
             4 => self.tell(Event::Evict { circuit: circuit(kind) }).unwrap(),
             5 if pick % 4 == 0 => self.preload(circuit(kind)).unwrap(),
-            6 => self.tell(Event::Tick).unwrap(),
-            // In less, the unfinished requests' own bytes are what keeps a request out.
-            7 if self.settings.budget >= Bytes(130) => self.check_headroom(kind),
+            6 => {
+                let part = [1, 2, 3, 4, 4, 4][pick % 6];
+                self.budget(Bytes(self.settings.budget.0 / 4 * part), pick % 5 == 0).unwrap();
+            }
+            7 if self.limit == self.settings.budget => self.check_headroom(kind),
             8..=14 => self.deliver().unwrap(),
             _ => self.step(pick, fault),
         }
@@ -61,6 +67,7 @@ impl World {
             let fault = match fault {
                 0 => Fault::Fails,
                 1 => Fault::WrongProof,
+                2 if self.lies => Fault::Oversized,
                 _ => Fault::None,
             };
             self.end(pick % self.work.len(), fault);
@@ -72,18 +79,23 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
     #[test]
     fn nothing_is_lost_doubled_or_over_the_budget(
-        budget in 56u64..260,
-        slots in 0usize..4,
+        budget in 70u64..260,
+        slots in 0..LAYOUTS,
+        (min_idle, patience, urgent_workers) in (0u64..40, 1u64..80, 0usize..3),
+        (pinned, lies) in any::<(bool, bool)>(),
         happenings in happenings(400),
     ) {
-        let slots = layout(slots);
-        let mut world = world(Settings { slots, ..settings(budget, &[SlotKind::Cpu]) });
+        let pinned = if pinned { [circuit(ProofKind::WinningPost)].into() } else { Default::default() };
+        let limits = Settings { min_idle, patience, urgent_workers, pinned, ..settings(budget, &[SlotKind::Cpu]) };
+        let mut world = world(Settings { slots: layout(slots), ..limits });
+        world.lies = lies;
         world.know_all();
         world.tells_sizes = true;
         for happening in happenings {
             world.happens(happening);
             world.check_counts().unwrap();
         }
+        world.budget(world.settings.budget, false).unwrap();
         world.shut().unwrap();
     }
 }
@@ -93,7 +105,7 @@ proptest! {
     #[test]
     fn thousands_of_requests_are_answered_once_each(
         budget in 80u64..300,
-        slots in 0usize..4,
+        slots in 0..LAYOUTS,
         happenings in happenings(2),
         seed in any::<u64>(),
     ) {
@@ -113,6 +125,7 @@ proptest! {
             world.happens(happening);
         }
         world.check_counts().unwrap();
+        world.budget(world.settings.budget, false).unwrap();
         world.shut().unwrap();
     }
 }

@@ -155,6 +155,8 @@ pub struct World {
     pub limit: Bytes,
     /// A winning_post must be admitted where it comes, in a calm world.
     pub post_at_once: bool,
+    /// Random faults include sizes that were not projected.
+    pub lies: bool,
     /// Sizes are told though they are as projected.
     pub tells_sizes: bool,
     pub submitted: u64,
@@ -189,6 +191,7 @@ impl World {
             calm: true,
             limit,
             post_at_once: false,
+            lies: false,
             tells_sizes: false,
             submitted: 0,
             homes: BTreeMap::new(),
