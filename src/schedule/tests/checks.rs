@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::world::{Checked, Item, Presence, Request, Role, Work, World};
 use crate::kind::{CircuitId, ProofKind, Urgency};
 use crate::memory::{ClaimId, Class};
-use crate::schedule::{Action, Counts, Event, JobId, SlotKind};
+use crate::schedule::{Action, Counts, Event, Factors, JobId, SlotKind};
 use crate::units::Bytes;
+
+fn scaled(bytes: Bytes, thousandths: u32) -> u64 {
+    (bytes.0 * u64::from(thousandths)).div_ceil(1000)
+}
 
 /// What must be known from before an event.
 pub struct Before {
@@ -125,20 +129,24 @@ impl World {
 
     /// Whether one partition does not fit into the present budget, whoever leaves.
     fn is_beyond_budget(&self, id: CircuitId) -> bool {
-        let costs = &self.costs[&id];
-        let circuits = self.scheduler.circuits();
-        let factors =
-            circuits.iter().find(|view| view.circuit == id).map(|view| view.factors).unwrap_or_default();
-        let scaled = |bytes: Bytes, factor: u32| (bytes.0 * u64::from(factor)).div_ceil(1000);
         let home = self.home(id.kind.urgency());
-        let alone = scaled(costs.witness, factors.witness)
-            + scaled(costs.srs, factors.shared)
-            + scaled(costs.matrices, factors.shared)
-            + scaled(costs.turn(home), factors.working_set);
+        let (costs, factors) = (&self.costs[&id], self.factors(id));
+        let alone = scaled(costs.witness, factors.witness) + scaled(costs.turn(home), factors.working_set);
         let pinned = self.settings.pinned.iter().filter(|other| **other != id);
-        let pinned: u64 = pinned.map(|other| self.costs[other].residency().0).sum();
-        let ledger = self.scheduler.ledger();
-        alone + pinned + ledger.class(Class::Intake).0 > self.limit.0
+        let pinned: u64 = pinned.map(|other| self.shared(*other)).sum();
+        let intake = self.scheduler.ledger().class(Class::Intake).0;
+        alone + self.shared(id) + pinned + intake > self.limit.0
+    }
+
+    fn factors(&self, id: CircuitId) -> Factors {
+        let circuits = self.scheduler.circuits();
+        circuits.iter().find(|view| view.circuit == id).map(|view| view.factors).unwrap_or_default()
+    }
+
+    /// Projected bytes of SRS and matrices.
+    fn shared(&self, id: CircuitId) -> u64 {
+        let (costs, factor) = (&self.costs[&id], self.factors(id).shared);
+        scaled(costs.srs, factor) + scaled(costs.matrices, factor)
     }
 
     fn slot_is_free(&self, slot: usize) -> bool {

@@ -1,7 +1,7 @@
 //! How many more requests may come.
 
 use super::one_cpu;
-use super::world::World;
+use super::world::{Checked, World};
 use crate::kind::{ProofKind, Urgency};
 use crate::schedule::JobId;
 use crate::units::Bytes;
@@ -22,23 +22,24 @@ fn headroom_for_post_is_not_lost_to_porep() {
 impl World {
     /// What headroom says can be taken at its word: so many more requests are accepted now, their own bytes
     /// aside, and while there is only patient work, one of PoSt always is.
-    pub fn check_headroom(&self, kind: ProofKind) {
+    pub fn check_headroom(&self, kind: ProofKind) -> Checked {
         let circuit = *self.costs.keys().find(|id| id.kind == kind).unwrap();
         let headroom = self.scheduler.headroom(kind);
         let mut world = self.clone();
         for _ in 0..headroom.min(20) {
             let job = JobId(world.submitted);
-            world.submit_bytes(job, circuit, 1, None, Bytes::ZERO).unwrap();
-            assert!(
-                !world.refusals.contains_key(&job),
-                "{kind}: {headroom} are promised; {:?}",
-                world.refusals[&job]
-            );
+            world.submit_bytes(job, circuit, 1, None, Bytes::ZERO)?;
+            if let Some(error) = world.refusals.get(&job) {
+                return Err(format!("{kind}: headroom is {headroom}, and a request is refused: {error}"));
+            }
         }
         let patient = |urgency| urgency == Urgency::Patient;
         let only_patient = self.jobs.values().all(|request| patient(request.urgency()));
         if self.calm && !self.scheduler.is_draining() && only_patient && !patient(kind.urgency()) {
-            assert!(headroom > 0, "{kind} has no headroom because of patient work");
+            if headroom == 0 {
+                return Err(format!("{kind} has no headroom because of patient work"));
+            }
         }
+        Ok(())
     }
 }

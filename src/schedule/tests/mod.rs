@@ -12,7 +12,7 @@ pub(super) mod sizes;
 pub(super) mod world;
 
 use self::sizes::{all, circuit, settings};
-use self::world::{Fault, Work, World};
+use self::world::{Checked, Fault, Work, World};
 use super::{Event, JobId, Settings, SlotKind};
 use crate::error::Code;
 use crate::kind::ProofKind;
@@ -35,8 +35,8 @@ impl World {
     }
 
     fn ask_within(&mut self, kind: ProofKind, partitions: usize, deadline: Option<u64>) -> JobId {
-        let job = JobId(self.submitted);
         self.deliver_all().unwrap();
+        let job = JobId(self.submitted);
         self.submit(job, circuit(kind), partitions, deadline).unwrap();
         job
     }
@@ -49,10 +49,9 @@ impl World {
     }
 
     /// The scheduler hears of every circuit before its first request.
-    fn know_all(&mut self) {
-        for costs in self.costs.clone().values() {
-            self.tell(Event::Known { costs: costs.clone() }).unwrap();
-        }
+    fn know_all(&mut self) -> Checked {
+        let costs = self.costs.clone();
+        costs.values().try_for_each(|costs| self.tell(Event::Known { costs: costs.clone() }))
     }
 
     fn refused(&self, job: JobId) -> Option<Code> {

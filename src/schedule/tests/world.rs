@@ -121,6 +121,13 @@ pub struct Shared {
     pub unreported: bool,
 }
 
+impl Shared {
+    /// Nothing of it exists any more; its claim is on the way.
+    fn free(&mut self) {
+        (self.srs, self.matrices) = (Bytes::ZERO, Bytes::ZERO);
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Presence {
     Loading,
@@ -228,6 +235,16 @@ impl World {
                     shared.idle_since = self.now;
                 }
             }
+            Event::LoadFailed { circuit, .. } => {
+                if let Some(shared) = self.circuits.get_mut(circuit) {
+                    shared.state = Presence::Leaving;
+                }
+            }
+            Event::ClaimDropped { claim } => {
+                if let Some(Role::Shared(circuit)) = self.roles.get(claim) {
+                    self.circuits.remove(circuit);
+                }
+            }
             _ => {}
         }
         self.tell(event)
@@ -327,9 +344,7 @@ impl World {
             }
             Action::LoadCircuit { circuit, claim } => self.load(circuit, claim)?,
             Action::CancelLoad { circuit } => {
-                let failed = |e: &Event| matches!(e, Event::LoadFailed { circuit: c, .. } if *c == circuit);
-                let loading = self.circuits.get(&circuit).is_some_and(|s| s.state == Presence::Loading);
-                if !loading && !self.mail.iter().any(failed) {
+                if self.circuits.get(&circuit).is_none_or(|s| s.state != Presence::Loading) {
                     return Err(format!("{circuit} is not being loaded"));
                 }
             }
@@ -481,7 +496,8 @@ impl World {
         match work {
             Work::Load(circuit) => self.end_load(circuit, fault),
             Work::Unload(circuit) => {
-                if let Some(shared) = self.circuits.remove(&circuit) {
+                if let Some(shared) = self.circuits.get_mut(&circuit) {
+                    shared.free();
                     self.mail.push_back(Event::ClaimDropped { claim: shared.claim });
                 }
             }
@@ -500,7 +516,7 @@ impl World {
         let Some(shared) = self.circuits.get_mut(&circuit) else { return };
         if fault == Fault::Fails {
             let claim = shared.claim;
-            self.circuits.remove(&circuit);
+            shared.free();
             self.mail.push_back(Event::LoadFailed { circuit, error: scripted() });
             self.mail.push_back(Event::ClaimDropped { claim });
             return;
@@ -610,7 +626,7 @@ impl World {
     }
 
     /// Everything is answered, drained and given back.
-    pub fn shut(mut self) -> Checked {
+    pub fn shut(&mut self) -> Checked {
         self.settle_in_time()?;
         self.tell(Event::Drain)?;
         self.settle()?;
