@@ -95,7 +95,7 @@ impl Scheduler {
             return Ok(Step::NotNow(wait));
         }
         if self.beyond_budget(id)? {
-            return Ok(Step::NotNow(Wait::Memory));
+            return self.wait_for_budget(now, key, id, actions);
         }
         let circuit = self.circuit(id)?;
         let load = match circuit.presence {
@@ -130,6 +130,27 @@ impl Scheduler {
         self.bring_slot(id)?;
         self.start(key, id, actions)?;
         Ok(Step::Admitted)
+    }
+
+    /// A larger budget is waited for, unless none can be large enough: a measurement showed it after the
+    /// request was accepted.
+    fn wait_for_budget(
+        &mut self,
+        now: u64,
+        key: Key,
+        id: CircuitId,
+        actions: &mut Vec<Action>,
+    ) -> Result<Step> {
+        let need = self.alone(id)?.saturating_add(self.residency.pinned(id));
+        let intakes = self.claims.values().filter(|claimed| **claimed == Claimed::Intake).count();
+        let more_comes_back = self.anything_moves() || intakes > self.jobs.len();
+        if need <= self.settings.ceiling && (self.ledger.budget() < self.settings.ceiling || more_comes_back)
+        {
+            return Ok(Step::NotNow(Wait::Memory));
+        }
+        let error = Error::from(self.ledger.refusal(need)).at(format!("{id} turned out larger"));
+        self.end(now, key.job, Outcome::Failed(error), actions)?;
+        Ok(Step::Ended)
     }
 
     /// Makes room, or finds that there will never be any.

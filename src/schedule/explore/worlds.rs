@@ -46,7 +46,7 @@ fn failures_and_cancels_in_every_state() {
 fn wrong_proofs_of_a_device() {
     let asks = vec![ask(PorepC2, 2), ask(WindowPost, 1), ask(SnapUpdate, 1)];
     let mut script = Script::new("a processor and a device", cpu_and_device(160), asks);
-    script.allowance = Allowance { wrong_proofs: 2, ..Allowance::default() };
+    script.allowance = Allowance { wrong_proofs: 2, failures: 1, ..Allowance::default() };
     keeps_the_rules(&script);
 }
 
@@ -54,7 +54,8 @@ fn wrong_proofs_of_a_device() {
 fn circuits_that_take_turns_in_little_memory() {
     let asks = vec![ask(PorepC2, 1), ask(SnapUpdate, 1), ask(WinningPost, 1), ask(PorepC2, 1)];
     let mut script = Script::new("little memory", one_cpu(62), asks);
-    script.allowance = Allowance { evictions: 1, preloads: 1, ..Allowance::default() };
+    script.allowance =
+        Allowance { evictions: 1, preloads: 1, failures: 1, cancels: 1, ..Allowance::default() };
     keeps_the_rules(&script);
 }
 
@@ -80,6 +81,7 @@ fn a_lane_and_workers_kept_for_post() {
     let asks = vec![ask(WindowPost, 2), ask(PorepC2, 2), ask(WindowPost, 1), ask(WinningPost, 1)];
     let mut script = Script::new("a lane", settings, asks);
     script.post_at_once = true;
+    script.allowance = Allowance { failures: 1, ..Allowance::default() };
     keeps_the_rules(&script);
 }
 
@@ -125,5 +127,12 @@ fn pinned_and_young_circuits_stay() {
     let mut script = Script::new("pinned and young circuits", settings, asks);
     script.present = vec![WindowPost];
     script.allowance = Allowance { waits: 2, evictions: 1, preloads: 1, failures: 1, ..Allowance::default() };
+    keeps_the_rules(&script);
+}
+
+#[test]
+fn a_circuit_that_turns_out_too_large_for_the_machine() {
+    let mut script = Script::new("too large", one_cpu(66), vec![ask(PorepC2, 3), ask(WinningPost, 1)]);
+    script.allowance = Allowance { oversized: 2, cancels: 1, ..Allowance::default() };
     keeps_the_rules(&script);
 }
