@@ -67,6 +67,21 @@ pub enum Urgency {
 impl Urgency {
     /// All, the most urgent first.
     pub const ALL: [Urgency; 3] = [Urgency::Critical, Urgency::Urgent, Urgency::Patient];
+
+    /// Its name in status, metrics and threads.
+    pub fn name(self) -> &'static str {
+        match self {
+            Urgency::Critical => "critical",
+            Urgency::Urgent => "urgent",
+            Urgency::Patient => "patient",
+        }
+    }
+}
+
+impl fmt::Display for Urgency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
 }
 
 impl fmt::Display for ProofKind {

@@ -9,8 +9,9 @@ use ff::Field;
 use forebay::cancel::Cancel;
 use forebay::filecoin::{self, parameter_stem, FilecoinCatalog};
 use forebay::kind::ProofKind::{self, PorepC2, SnapUpdate, WindowPost, WinningPost};
+use forebay::memory::Meter;
 use forebay::prove::cpu::{CpuBackend, Kernels};
-use forebay::prove::{verify, Backend, Blinding, Catalog, Proof};
+use forebay::prove::{verify, Backend, Blinding, Catalog, Proof, Step};
 use forebay::srs::{Store, StoreConfig};
 use forebay::Code;
 use rand::SeedableRng;
@@ -64,8 +65,9 @@ fn prove(kind: ProofKind, kernels: Kernels, blinding: Blinding) -> Proof {
     pool.install(|| {
         let circuit = catalog.load(cache::circuit(kind), &cancel).expect("the circuit's data");
         let witness = task.synthesize(0, 0, &cancel).expect("a witness");
-        let started = core.start(&circuit, &witness, &cancel).expect("the heavy step");
-        let proof = core.finish(&circuit, &witness, started, blinding, &cancel).expect("a proof");
+        let step = Step { circuit: &circuit, witness: &witness, cancel: &cancel, meter: &Meter::unlimited() };
+        let started = core.start(&step).expect("the heavy step");
+        let proof = core.finish(&step, started, blinding).expect("a proof");
 
         let mut inputs = task.public_inputs(0).expect("the statement");
         assert!(verify(&circuit, &proof, &inputs).expect("a verdict"));

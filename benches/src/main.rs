@@ -14,6 +14,7 @@ mod process;
 mod prove;
 mod report;
 mod scale;
+mod schedule;
 mod setup;
 mod sizes;
 mod srs;
@@ -92,6 +93,8 @@ enum Bench {
     Synthesis,
     /// Core-seconds and bytes of growing synthetic circuits, projected to 2^27.
     Scale,
+    /// One step of the scheduler with 10,000 queued requests.
+    Schedule,
     /// Memory over time while several requests run under a limit; draws a picture.
     Timeline,
 }
@@ -134,6 +137,7 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         Bench::Prove => prove::run(&world, kind, arguments.gnark),
         Bench::Synthesis => synthesis::run(&world),
         Bench::Scale => scale::run(&world, &arguments.scale),
+        Bench::Schedule => schedule::run(),
         Bench::Timeline => timeline::run(&world, kind, threads, &arguments.timeline),
     }
 }

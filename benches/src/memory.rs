@@ -2,7 +2,8 @@
 
 use forebay::cancel::Cancel;
 use forebay::kind::ProofKind;
-use forebay::prove::{Backend, Blinding};
+use forebay::memory::Meter;
+use forebay::prove::{Backend, Blinding, Step};
 
 use crate::process::{anonymous, PeakSampler};
 use crate::report::{Goal, Report};
@@ -46,9 +47,10 @@ pub fn run(world: &World, kind: ProofKind) -> Result<Report, Failure> {
     let witness = &queued[0];
     let before = anonymous();
     let sampler = PeakSampler::start();
+    let step = Step { circuit: &circuit, witness, cancel: &cancel, meter: &Meter::unlimited() };
     let proof = world.pool.install(|| {
-        let started = world.core.start(&circuit, witness, &cancel)?;
-        world.core.finish(&circuit, witness, started, Blinding::random(), &cancel)
+        let started = world.core.start(&step)?;
+        world.core.finish(&step, started, Blinding::random())
     })?;
     let peak = sampler.finish().saturating_sub(before) as f64;
     let inputs = task.public_inputs(0)?;

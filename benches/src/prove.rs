@@ -5,7 +5,8 @@ use blstrs::Bls12;
 use forebay::cancel::Cancel;
 use forebay::circuit::Shape;
 use forebay::kind::ProofKind;
-use forebay::prove::{Backend, Blinding};
+use forebay::memory::Meter;
+use forebay::prove::{Backend, Blinding, Step};
 
 use crate::curve::Group;
 use crate::peers::gnark::Request;
@@ -21,16 +22,16 @@ pub fn run(world: &World, kind: ProofKind, with_gnark: bool) -> Result<Report, F
     let id = world.circuit_id(kind)?;
     let cancel = Cancel::new();
     let circuit = world.load(kind)?;
-    circuit.srs.prefault(&cancel)?;
+    circuit.srs.populate(&cancel)?;
     let task = world.task(kind)?;
     let blinding = Blinding::random();
 
     let (witness, synthesis) = timed(|| task.synthesize(0, 0, &cancel));
     let witness = witness?;
-    let (started, start) = timed(|| world.pool.install(|| world.core.start(&circuit, &witness, &cancel)));
+    let step = Step { circuit: &circuit, witness: &witness, cancel: &cancel, meter: &Meter::unlimited() };
+    let (started, start) = timed(|| world.pool.install(|| world.core.start(&step)));
     let started = started?;
-    let (proof, finish) =
-        timed(|| world.pool.install(|| world.core.finish(&circuit, &witness, started, blinding, &cancel)));
+    let (proof, finish) = timed(|| world.pool.install(|| world.core.finish(&step, started, blinding)));
     let proof = proof?;
     report.value(&format!("synthesis, {id}"), synthesis, "s", Goal::None);
     report.value(&format!("evaluation, quotient, h, {id}"), start, "s", Goal::None);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::toml_reader::{invalid, Section};
 use crate::error::{Code, Error, Result};
-use crate::kind::ProofKind;
+use crate::kind::{CircuitId, ProofKind};
 use crate::prove::cpu::Kernels;
 use crate::units::Bytes;
 
@@ -30,7 +30,16 @@ pub struct Config {
     /// `memory.margin`: part of the limit kept back for what is not in large buffers: the program, its
     /// stacks and its heap.
     pub memory_margin: Bytes,
-    /// `threads`: size of the one thread pool.
+    /// `memory.pressure`: percent of the last ten seconds in which something on the machine waited for
+    /// memory (PSI), above which sealing is slowed to one partition at a time; 0: never.
+    pub memory_pressure: u32,
+    /// `residency.pinned`: circuits that are loaded at open and never leave to make room.
+    pub pinned: Vec<CircuitId>,
+    /// `residency.min_idle`: how long a circuit that nobody uses is kept, where no PoSt needs its memory.
+    pub min_idle: Duration,
+    /// `schedule.patience`: how long others may pass a request that waits for memory.
+    pub patience: Duration,
+    /// `threads`: size of each thread pool.
     pub threads: usize,
     /// `synthesis_workers`: partitions synthesised at once, one thread each.
     pub synthesis_workers: usize,
@@ -62,6 +71,10 @@ impl Default for Config {
         Config {
             memory_limit: None,
             memory_margin: Bytes::mib(32),
+            memory_pressure: 20,
+            pinned: Vec::new(),
+            min_idle: Duration::from_secs(10),
+            patience: Duration::from_secs(60),
             threads,
             synthesis_workers: threads.div_ceil(4),
             backend: BackendChoice::Auto,
@@ -92,7 +105,7 @@ fn default_cache_directory() -> PathBuf {
         .join("forebay")
 }
 
-const EXAMPLE: &str = r#"# Threads of the one pool that all heavy work runs on. Default: the processors.
+const EXAMPLE: &str = r#"# Threads that heavy work runs on at once. Default: the processors.
 threads = 2
 # Partitions synthesised at once, one thread each. Default: a quarter of the processors.
 synthesis_workers = 1
@@ -113,6 +126,19 @@ allow_development_parameters = false
 limit = "8GiB"
 # Part of the limit that is kept back for the program, its stacks and its heap.
 margin = "32MiB"
+# Percent of the last ten seconds in which something on the machine waited for memory (PSI); above it, sealing
+# is slowed to one partition at a time. 0: never.
+pressure = 20
+
+[residency]
+# Circuits that are loaded at open and never leave to make room, such as "winning-32g".
+pinned = []
+# Seconds that a circuit which nobody uses is kept, unless PoSt needs its memory.
+min_idle = 10
+
+[schedule]
+# Seconds that others may pass a request which waits for memory; then nothing new starts before it.
+patience = 60
 
 [intake]
 # Unfinished requests of one kind; the next is answered with `busy`.
@@ -181,12 +207,7 @@ impl Config {
             self.kernels = name.parse()?;
         }
         if let Some(names) = root.take_texts("kinds")? {
-            self.kinds = names
-                .iter()
-                .map(|name| {
-                    name.parse().map_err(|e: Error| Error::new(Code::InvalidConfig, e.message()).at("kinds"))
-                })
-                .collect::<Result<_>>()?;
+            self.kinds = names.iter().map(|name| parsed("kinds", name)).collect::<Result<_>>()?;
         }
         Ok(())
     }
@@ -199,7 +220,11 @@ impl Config {
         if let Some(margin) = memory.take_bytes("margin")? {
             self.memory_margin = margin;
         }
+        let mut percent = self.memory_pressure as usize;
+        memory.count("pressure", &mut percent)?;
+        self.memory_pressure = u32::try_from(percent).unwrap_or(u32::MAX);
         memory.finish()?;
+        self.read_scheduling(root)?;
         let mut intake = root.section("intake")?;
         intake.count("max_requests", &mut self.intake_max_requests)?;
         if let Some(bytes) = intake.take_bytes("max_bytes")? {
@@ -227,6 +252,18 @@ impl Config {
         timeouts.finish()
     }
 
+    fn read_scheduling(&mut self, root: &mut Section) -> Result<()> {
+        let mut residency = root.section("residency")?;
+        if let Some(names) = residency.take_texts("pinned")? {
+            self.pinned = names.iter().map(|name| parsed("residency.pinned", name)).collect::<Result<_>>()?;
+        }
+        residency.seconds("min_idle", &mut self.min_idle)?;
+        residency.finish()?;
+        let mut schedule = root.section("schedule")?;
+        schedule.seconds("patience", &mut self.patience)?;
+        schedule.finish()
+    }
+
     /// Refuses values that no engine can run with.
     pub fn validate(&self) -> Result<()> {
         let positive = [
@@ -249,11 +286,22 @@ impl Config {
             let expected = format!("a size above memory.margin ({}) such as \"8GiB\"", self.memory_margin);
             return Err(invalid("memory.limit", &expected, &limit.to_string()));
         }
+        if self.memory_pressure > 100 {
+            return Err(invalid("memory.pressure", "a percentage", &self.memory_pressure.to_string()));
+        }
+        if let Some(circuit) = self.pinned.iter().find(|circuit| !self.kinds.contains(&circuit.kind)) {
+            let found = format!("{circuit}, whose kind {} is not among them", circuit.kind);
+            return Err(invalid("residency.pinned", "circuits of the enabled kinds", &found));
+        }
         if self.kinds.is_empty() {
             return Err(invalid("kinds", "at least one proof kind", "an empty list"));
         }
         Ok(())
     }
+}
+
+fn parsed<T: std::str::FromStr<Err = Error>>(key: &str, name: &str) -> Result<T> {
+    name.parse().map_err(|e: Error| Error::new(Code::InvalidConfig, e.message()).at(key))
 }
 
 #[cfg(test)]
@@ -303,6 +351,10 @@ mod tests {
             ("backend = \"tpu\"", "\"cpu\", \"gpu\" or \"auto\""),
             ("kinds = [\"porep\"]", "porep_c2"),
             ("kinds = []", "at least one"),
+            ("[memory]\npressure = 101", "a percentage"),
+            ("[residency]\npinned = [\"porep\"]", "porep-32g"),
+            ("kinds = [\"porep_c2\"]\n[residency]\npinned = [\"winning-2k\"]", "of the enabled kinds"),
+            ("[schedule]\npatience = \"long\"", "a whole number"),
             ("kinds = [1]", "a list of texts"),
             ("allow_development_parameters = 1", "true or false"),
             ("not toml", "TOML"),

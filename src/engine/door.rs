@@ -9,6 +9,7 @@ use super::entry::{Digest, Identity, JobEntry};
 use super::status::JobReport;
 use super::work::{guarded, Door, Message};
 use super::{Engine, Submitted, MAX_MESSAGE};
+use crate::cancel::Cancel;
 use crate::error::{Code, Error, Result};
 use crate::filecoin;
 use crate::kind::ProofKind;
@@ -129,6 +130,7 @@ impl Engine {
         let identity = Identity { id, job_id: job_id.clone(), request_id, digest, kind, circuit };
         let entry = JobEntry::new(
             identity,
+            Cancel::yielding(&shared.priorities, kind.urgency()),
             JobReport {
                 partitions,
                 constraints: projection.footprint.shape.constraints,

@@ -23,7 +23,8 @@ use crate::units::Bytes;
 pub(super) struct Outlets {
     pub synthesis: Sender<Box<Item>>,
     pub slots: Vec<Sender<Turn>>,
-    pub finish: Sender<Box<Item>>,
+    /// By urgency.
+    pub finish: Vec<Sender<Box<Item>>>,
     pub delivery: Sender<Delivery>,
 }
 
@@ -209,7 +210,9 @@ impl Driver {
                     item.finishing = claim;
                     item.turn = None;
                 }
-                deliver(&self.outlets.finish, item)?;
+                let urgency = item.entry.identity.kind.urgency();
+                let outlet = self.outlets.finish.get(urgency as usize);
+                deliver(outlet.ok_or_else(|| Error::internal("nobody finishes proofs"))?, item)?;
             }
             Action::Complete { job, outcome } => self.complete(job, outcome)?,
             Action::Preloaded { circuit, result } => {

@@ -45,7 +45,7 @@ pub(super) struct JobEntry {
 }
 
 impl JobEntry {
-    pub fn new(identity: Identity, report: JobReport) -> Arc<JobEntry> {
+    pub fn new(identity: Identity, cancel: Cancel, report: JobReport) -> Arc<JobEntry> {
         let report = JobReport {
             job_id: identity.job_id.clone(),
             request_id: identity.request_id.clone(),
@@ -56,7 +56,7 @@ impl JobEntry {
         };
         Arc::new(JobEntry {
             identity,
-            cancel: Cancel::new(),
+            cancel,
             accepted: Instant::now(),
             progress: Mutex::new(Progress { report, admission: None, answer: None }),
             changed: Condvar::new(),

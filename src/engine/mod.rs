@@ -4,9 +4,11 @@ mod config;
 mod door;
 mod driver;
 mod entry;
+mod metered;
 mod open;
 mod registry;
 mod shared;
+mod slot;
 mod snapshot;
 mod status;
 #[cfg(test)]
@@ -22,6 +24,7 @@ use std::time::Duration;
 use crossbeam::channel::bounded;
 
 pub use config::{BackendChoice, Config};
+pub use slot::ProverSlot;
 pub use status::{
     CellStatus, CircuitStatus, JobReport, MemoryStatus, ProcessStatus, QueueStatus, SlotStatus, Status,
     Totals, STATUS_VERSION,
@@ -29,7 +32,7 @@ pub use status::{
 
 use crate::error::Result;
 use crate::kind::{CircuitId, ProofKind};
-use crate::prove::{Backend, Catalog, ProofTask};
+use crate::prove::{Catalog, ProofTask};
 use crate::schedule::Event;
 use crate::units::Bytes;
 use crate::wire::{self, await_proof_response::Status as Answer};
@@ -47,11 +50,12 @@ pub type Decoder = Arc<dyn Fn(&wire::SubmitProofRequest) -> Result<Arc<dyn Proof
 pub struct Parts {
     /// Where circuits come from.
     pub catalog: Arc<dyn Catalog>,
-    /// One prover slot each; the first one's working set is always kept in reserve.
-    pub backends: Vec<Arc<dyn Backend>>,
+    /// The prover slots. One at least serves all kinds; slots of different urgency have different pools.
+    pub slots: Vec<ProverSlot>,
     /// Turns messages into tasks.
     pub decode: Decoder,
-    /// The one pool that all heavy work runs on.
+    /// Loads and projects circuits. Where slots differ in urgency it is the pool of none of them: nothing
+    /// that is paused may hold up a load.
     pub pool: Arc<rayon::ThreadPool>,
 }
 

@@ -9,22 +9,24 @@ use crossbeam::channel::Sender;
 use super::config::Config;
 use super::entry::lock;
 use super::registry::Registry;
+use super::slot::Slots;
 use super::work::{guarded, Message};
 use super::Decoder;
+use crate::cancel::Priorities;
 use crate::error::{Error, Result};
 use crate::kind::CircuitId;
 use crate::memory::Probe;
-use crate::prove::{Backend, Catalog, Footprint};
-use crate::schedule::{Costs, SlotCost};
+use crate::prove::{Catalog, Footprint};
+use crate::schedule::Costs;
 use crate::telemetry::Tally;
-use crate::units::Bytes;
 
 pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
 
 pub(super) struct Shared {
     pub config: Config,
     pub catalog: Arc<dyn Catalog>,
-    pub backends: Vec<Arc<dyn Backend>>,
+    pub slots: Slots,
+    pub priorities: Priorities,
     pub decode: Decoder,
     pub pool: Arc<rayon::ThreadPool>,
     pub registry: Registry,
@@ -46,12 +48,13 @@ pub(super) struct Projection {
 }
 
 impl Shared {
-    pub fn new(config: Config, parts: super::Parts, messages: Sender<Message>) -> Shared {
-        Shared {
+    pub fn new(config: Config, parts: super::Parts, messages: Sender<Message>) -> Result<Shared> {
+        Ok(Shared {
             registry: Registry::new(config.keep_results),
             config,
             catalog: parts.catalog,
-            backends: parts.backends,
+            slots: Slots::new(parts.slots, &parts.pool)?,
+            priorities: Priorities::new(),
             decode: parts.decode,
             pool: parts.pool,
             tally: Tally::default(),
@@ -61,7 +64,7 @@ impl Shared {
             messages,
             projections: Mutex::default(),
             measured: Mutex::default(),
-        }
+        })
     }
 
     /// The scheduler's time.
@@ -81,12 +84,7 @@ impl Shared {
         let footprint =
             guarded(&self.tally, "the catalog", || self.pool.install(|| self.catalog.footprint(circuit)))?;
         let slots = guarded(&self.tally, "a backend's projection", || {
-            let cost = |backend: &Arc<dyn Backend>| SlotCost {
-                start: backend.working_set(&footprint.shape),
-                finish: backend.finishing_set(&footprint.shape, footprint.wide_hint),
-                device: Bytes::ZERO,
-            };
-            Ok(self.backends.iter().map(cost).collect())
+            Ok(self.slots.iter().map(|slot| slot.cost(&footprint)).collect())
         })?;
         let Footprint { witness, matrices, srs, .. } = footprint;
         let costs = Arc::new(Costs { circuit, witness, matrices, srs, slots });

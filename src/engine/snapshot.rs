@@ -146,10 +146,10 @@ fn circuit(view: &CircuitView) -> CircuitStatus {
 }
 
 fn slots(shared: &Shared, view: &View, entries: &HashMap<JobId, Arc<JobEntry>>) -> Vec<SlotStatus> {
-    let backends = shared.backends.iter().zip(&view.slots);
-    backends
-        .map(|(backend, slot)| SlotStatus {
-            name: backend.name().to_owned(),
+    let slots = shared.slots.iter().zip(&view.slots);
+    slots
+        .map(|(prover, slot)| SlotStatus {
+            name: prover.name(),
             reserved: slot.reserved.0,
             job_id: slot
                 .turn
@@ -210,8 +210,12 @@ pub(super) fn metrics(shared: &Shared) -> String {
         );
         out.gauge(metric::CIRCUIT_USERS, &[("circuit", &name)], circuit.users as f64);
     }
-    for (backend, slot) in shared.backends.iter().zip(&view.slots) {
-        out.gauge(metric::SLOT_BUSY, &[("device", backend.name())], f64::from(u8::from(slot.turn.is_some())));
+    for (prover, slot) in shared.slots.iter().zip(&view.slots) {
+        out.gauge(metric::SLOT_BUSY, &[("slot", &prover.name())], f64::from(u8::from(slot.turn.is_some())));
     }
+    let pauses = shared.priorities.pauses();
+    out.gauge(metric::PAUSES, &[], pauses.count as f64);
+    out.gauge(metric::PAUSED_SECONDS, &[], pauses.paused.as_secs_f64());
+    out.gauge(metric::PAUSE_DELAY_SECONDS, &[], pauses.longest_delay.as_secs_f64());
     out.text(&shared.tally)
 }

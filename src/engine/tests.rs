@@ -5,4 +5,5 @@ mod identity;
 mod lifecycle;
 mod memory;
 mod real;
+mod urgency;
 mod world;

@@ -1,5 +1,7 @@
 //! Reads a TOML table key by key, so that errors name the key, what was expected and what came.
 
+use std::time::Duration;
+
 use toml::{Table, Value};
 
 use crate::error::{Code, Error, Result};
@@ -53,6 +55,14 @@ impl Section {
         let read = |v: &Value| v.as_integer().and_then(|n| usize::try_from(n).ok());
         if let Some(value) = self.take(key, "a whole number, not negative", read)? {
             *out = value;
+        }
+        Ok(())
+    }
+
+    pub(super) fn seconds(&mut self, key: &'static str, out: &mut Duration) -> Result<()> {
+        let read = |v: &Value| v.as_integer().and_then(|n| u64::try_from(n).ok());
+        if let Some(seconds) = self.take(key, "a whole number of seconds", read)? {
+            *out = Duration::from_secs(seconds);
         }
         Ok(())
     }

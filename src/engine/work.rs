@@ -11,8 +11,8 @@ use super::entry::JobEntry;
 use crate::circuit::Witness;
 use crate::error::{Code, Error, Result};
 use crate::kind::CircuitId;
-use crate::memory::ClaimId;
-use crate::prove::{CircuitData, Proof, ProofTask, Started};
+use crate::memory::{ClaimId, Meter};
+use crate::prove::{CircuitData, Proof, ProofTask, Started, Step};
 use crate::schedule::{Costs, Event, JobId, Outcome, Scheduler, Submission};
 use crate::telemetry::{metric, Tally};
 use crate::units::Bytes;
@@ -26,6 +26,10 @@ pub(super) struct Claim {
 impl Claim {
     pub fn new(id: ClaimId, returns: &Sender<Message>) -> Claim {
         Claim { id, returns: returns.clone() }
+    }
+
+    pub fn id(&self) -> ClaimId {
+        self.id
     }
 }
 
@@ -66,6 +70,11 @@ impl Item {
 
     pub fn circuit(&self) -> Result<&CircuitData> {
         self.circuit.as_ref().ok_or_else(|| Error::internal("a partition without its circuit"))
+    }
+
+    /// What a step on it works with.
+    pub fn step<'a>(&'a self, meter: &'a Meter) -> Result<Step<'a>> {
+        Ok(Step { circuit: self.circuit()?, witness: self.witness()?, cancel: &self.entry.cancel, meter })
     }
 }
 

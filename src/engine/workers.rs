@@ -6,15 +6,17 @@ use std::time::Instant;
 use crossbeam::channel::Receiver;
 
 use super::entry::{lock, millis, result_name};
+use super::metered::Metered;
 use super::shared::Shared;
+use super::slot::Place;
 use super::status::JobReport;
 use super::work::{guarded, Claim, Delivery, Ending, Item, Message, Turn};
-use crate::cancel::Cancel;
+use crate::cancel::{Cancel, Running};
 use crate::error::{Code, Error, Result};
 use crate::kind::CircuitId;
 use crate::memory::Stage;
 use crate::prove::{verify, Blinding, Proof};
-use crate::schedule::{Event, Outcome};
+use crate::schedule::{Event, Outcome, Step as Heavy};
 use crate::telemetry::metric;
 use crate::wire::await_proof_response::Status;
 
@@ -25,9 +27,10 @@ fn step<T>(
     stage: &'static str,
     body: impl FnOnce() -> Result<T>,
 ) -> Result<(T, u64)> {
-    let started = Instant::now();
+    let mut started = Instant::now();
     let result = guarded(&shared.tally, stage, || {
-        item.entry.cancel.check()?;
+        item.entry.cancel.begin()?;
+        started = Instant::now();
         body()
     });
     let took = started.elapsed();
@@ -87,12 +90,14 @@ fn start(shared: &Shared, mut item: Box<Item>) {
     if let Some(witness) = &mut item.witness {
         witness.set_stage(Stage::Proving);
     }
-    let slot = item.slot;
+    let running = enter(shared, &item);
+    let meter = Metered::new(shared, &item, Heavy::Start);
     let started = step(shared, &item, "start", || {
-        let backend = backend(shared, slot)?;
-        let (circuit, witness, cancel) = (item.circuit()?, item.witness()?, &item.entry.cancel);
-        shared.pool.install(|| backend.start(circuit, witness, cancel))
+        let Place { backend, pool, .. } = place(shared, &item)?;
+        let work = item.step(meter.meter())?;
+        pool.install(|| backend.start(&work))
     });
+    drop((meter, running));
     match started {
         Ok((started, took)) => {
             note_slot(shared, &item, took);
@@ -111,7 +116,7 @@ fn start(shared: &Shared, mut item: Box<Item>) {
 
 fn note_slot(shared: &Shared, item: &Item, took: u64) {
     let working_set = shared.projection(item.entry.identity.circuit).map_or(0, |p| p.costs.turn(item.slot).0);
-    let device = device(shared, item.slot);
+    let device = shared.slots.device(item.slot).to_owned();
     item.entry.note(|report| {
         report.start_ms += took;
         report.working_set_bytes = report.working_set_bytes.max(working_set);
@@ -123,13 +128,13 @@ fn note_slot(shared: &Shared, item: &Item, took: u64) {
     });
 }
 
-fn backend(shared: &Shared, slot: usize) -> Result<&dyn crate::prove::Backend> {
-    let backend = shared.backends.get(slot).map(|backend| &**backend);
-    backend.ok_or_else(|| Error::internal(format!("no backend for slot {slot}")))
+fn place<'a>(shared: &'a Shared, item: &Item) -> Result<Place<'a>> {
+    shared.slots.place(item.slot, item.entry.identity.kind.urgency())
 }
 
-fn device(shared: &Shared, slot: usize) -> String {
-    shared.backends.get(slot).map_or_else(String::new, |backend| backend.name().to_owned())
+/// While it is held, work that is less urgent than what runs on this partition's pool is paused.
+fn enter(shared: &Shared, item: &Item) -> Option<Running> {
+    place(shared, item).ok().map(|place| shared.priorities.enter(place.serves))
 }
 
 /// Finishes and verifies proofs.
@@ -141,13 +146,16 @@ pub(super) fn finish(shared: &Arc<Shared>, work: &Receiver<Box<Item>>) {
 
 fn finish_one(shared: &Shared, mut item: Box<Item>) {
     let (job, partition) = (item.job(), item.partition);
+    let running = enter(shared, &item);
     let proof = finish_proof(shared, &item);
     item.turn = None;
     item.finishing = None;
-    match proof.and_then(|proof| Ok((proof, verify_proof(shared, &item, &proof)?))) {
+    let verified = proof.and_then(|proof| Ok((proof, verify_proof(shared, &item, &proof)?)));
+    drop(running);
+    match verified {
         Ok((proof, true)) => {
-            let device = device(shared, item.slot);
-            let labels = [("kind", item.entry.identity.kind.name()), ("device", device.as_str())];
+            let device = shared.slots.device(item.slot);
+            let labels = [("kind", item.entry.identity.kind.name()), ("device", device)];
             shared.tally.add(metric::PROOFS, &labels, 1.0);
             item.entry.note(|report| report.partitions_done += 1);
             drop(item);
@@ -165,11 +173,12 @@ fn finish_one(shared: &Shared, mut item: Box<Item>) {
 }
 
 fn finish_proof(shared: &Shared, item: &Item) -> Result<Proof> {
+    let meter = Metered::new(shared, item, Heavy::Finish);
     let (proof, took) = step(shared, item, "finish", || {
-        let backend = backend(shared, item.slot)?;
-        let (circuit, witness, cancel) = (item.circuit()?, item.witness()?, &item.entry.cancel);
+        let Place { backend, pool, .. } = place(shared, item)?;
         let started = item.started.ok_or_else(|| Error::internal("a proof to finish was not started"))?;
-        shared.pool.install(|| backend.finish(circuit, witness, started, Blinding::random(), cancel))
+        let work = item.step(meter.meter())?;
+        pool.install(|| backend.finish(&work, started, Blinding::random()))
     })?;
     item.entry.note(|report| report.finish_ms += took);
     Ok(proof)
@@ -178,14 +187,15 @@ fn finish_proof(shared: &Shared, item: &Item) -> Result<Proof> {
 fn verify_proof(shared: &Shared, item: &Item, proof: &Proof) -> Result<bool> {
     let (verified, took) = step(shared, item, "verify", || {
         let circuit = item.circuit()?;
-        shared.pool.install(|| verify(circuit, proof, &item.task.public_inputs(item.partition)?))
+        let inputs = || item.task.public_inputs(item.partition);
+        place(shared, item)?.pool.install(|| verify(circuit, proof, &inputs()?))
     })?;
     item.entry.note(|report| report.verify_ms += took);
     Ok(verified)
 }
 
 fn not_verified(shared: &Shared, item: &mut Item) {
-    let device = device(shared, item.slot);
+    let device = shared.slots.device(item.slot).to_owned();
     shared.tally.add(metric::VERIFICATION_FAILURES, &[("device", &device)], 1.0);
     let identity = &item.entry.identity;
     tracing::warn!(job = identity.job_id, circuit = %identity.circuit, partition = item.partition, device, "a proof did not verify");
@@ -226,7 +236,12 @@ fn diagnose(shared: &Shared, item: Box<Item>) {
 pub(super) fn load(shared: &Shared, circuit: CircuitId, claim: Claim, cancel: &Cancel, started: Instant) {
     let data = guarded(&shared.tally, "loading a circuit", || {
         cancel.check()?;
-        shared.pool.install(|| shared.catalog.load(circuit, cancel))
+        shared.pool.install(|| {
+            let data = shared.catalog.load(circuit, cancel)?;
+            // What is booked for it is then really there, and its first proof does not wait for the disk.
+            data.srs.populate(cancel)?;
+            Ok(data)
+        })
     });
     match data {
         Ok(data) => {

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use group::Group;
 
-use super::{Backend, Blinding, CircuitData, Proof, Started};
+use super::{Backend, Blinding, Proof, Started, Step};
 use crate::cancel::Cancel;
-use crate::circuit::{Shape, Witness};
+use crate::circuit::Shape;
 use crate::error::{Code, Error, Result};
+use crate::memory::{Class, Region, Stage};
 use crate::units::Bytes;
 
 /// What one call does instead of only working.
@@ -79,6 +80,8 @@ pub struct Fake {
     starts: Mutex<VecDeque<Fault>>,
     finishes: Mutex<VecDeque<Fault>>,
     working_set: Option<Bytes>,
+    device_set: Bytes,
+    excess: Bytes,
 }
 
 impl Fake {
@@ -90,12 +93,25 @@ impl Fake {
             starts: Mutex::default(),
             finishes: Mutex::default(),
             working_set: None,
+            device_set: Bytes::ZERO,
+            excess: Bytes::ZERO,
         }
     }
 
     /// The same, with this projected working set.
     pub fn with_working_set(self, bytes: Bytes) -> Fake {
         Fake { working_set: Some(bytes), ..self }
+    }
+
+    /// The same, with this projection of its device's memory.
+    pub fn with_device_set(self, bytes: Bytes) -> Fake {
+        Fake { device_set: bytes, ..self }
+    }
+
+    /// The same, holding so many resident bytes in each step beside what the real backend holds and what is
+    /// projected.
+    pub fn with_excess(self, bytes: Bytes) -> Fake {
+        Fake { excess: bytes, ..self }
     }
 
     /// Faults of the next calls of `start`.
@@ -126,6 +142,13 @@ impl Fake {
         }
         Ok(false)
     }
+
+    fn hold_excess(&self, step: &Step, stage: Stage) -> Result<Region> {
+        let len = usize::try_from(self.excess.0).unwrap_or(usize::MAX);
+        let mut region = Region::zeroed_for(step.meter, Class::WorkingSet, stage, len)?;
+        region.as_mut_slice::<u8>().fill(1);
+        Ok(region)
+    }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -145,26 +168,25 @@ impl Backend for Fake {
         self.working_set.unwrap_or_else(|| self.inner.finishing_set(shape, wide))
     }
 
-    fn start(&self, circuit: &CircuitData, witness: &Witness, cancel: &Cancel) -> Result<Started> {
-        let wrong = self.suffer(&self.starts, "start", cancel)?;
-        let mut started = self.inner.start(circuit, witness, cancel)?;
+    fn device_set(&self, _shape: &Shape, _wide: u64) -> Bytes {
+        self.device_set
+    }
+
+    fn start(&self, step: &Step) -> Result<Started> {
+        let _excess = self.hold_excess(step, Stage::Proving)?;
+        let wrong = self.suffer(&self.starts, "start", step.cancel)?;
+        let mut started = self.inner.start(step)?;
         if wrong {
             started.h += blstrs::G1Projective::generator();
         }
         Ok(started)
     }
 
-    fn finish(
-        &self,
-        circuit: &CircuitData,
-        witness: &Witness,
-        mut started: Started,
-        blinding: Blinding,
-        cancel: &Cancel,
-    ) -> Result<Proof> {
-        if self.suffer(&self.finishes, "finish", cancel)? {
+    fn finish(&self, step: &Step, mut started: Started, blinding: Blinding) -> Result<Proof> {
+        let _excess = self.hold_excess(step, Stage::Finishing)?;
+        if self.suffer(&self.finishes, "finish", step.cancel)? {
             started.h += blstrs::G1Projective::generator();
         }
-        self.inner.finish(circuit, witness, started, blinding, cancel)
+        self.inner.finish(step, started, blinding)
     }
 }

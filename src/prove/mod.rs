@@ -3,6 +3,7 @@
 use crate::cancel::Cancel;
 use crate::circuit::{Shape, Witness};
 use crate::error::Result;
+use crate::memory::Meter;
 use crate::units::Bytes;
 
 pub mod cpu;
@@ -16,7 +17,8 @@ pub use proof::{Blinding, Proof};
 pub use task::{Catalog, CircuitData, Footprint, ProofTask};
 pub use verify::verify;
 
-/// One place where the heavy step runs. The slot's working set exists only inside [`Backend::start`].
+/// One place where the heavy step runs. The slot's working set exists only inside [`Backend::start`]. What a
+/// device leaves to the processor runs on the current rayon pool.
 pub trait Backend: Send + Sync {
     /// `cpu`, or the device's name.
     fn name(&self) -> &str;
@@ -31,19 +33,32 @@ pub trait Backend: Send + Sync {
         self.working_set(shape)
     }
 
+    /// Bytes of the device's memory for a whole turn, for a witness with `wide` wide values; a pure function
+    /// of its arguments. None on the processor.
+    fn device_set(&self, shape: &Shape, wide: u64) -> Bytes {
+        let _ = (shape, wide);
+        Bytes::ZERO
+    }
+
     /// The heavy step: evaluates A·w and B·w from the compact witness, computes the quotient and its
     /// multi-scalar multiplication. Evaluation buffers are free when it returns.
-    fn start(&self, circuit: &CircuitData, witness: &Witness, cancel: &Cancel) -> Result<Started>;
+    fn start(&self, step: &Step) -> Result<Started>;
 
     /// The rest: the a, b and l queries over the witness, and the blinded proof.
-    fn finish(
-        &self,
-        circuit: &CircuitData,
-        witness: &Witness,
-        started: Started,
-        blinding: Blinding,
-        cancel: &Cancel,
-    ) -> Result<Proof>;
+    fn finish(&self, step: &Step, started: Started, blinding: Blinding) -> Result<Proof>;
+}
+
+/// What a step of one partition works with.
+#[derive(Clone, Copy)]
+pub struct Step<'a> {
+    /// The circuit's shared data.
+    pub circuit: &'a CircuitData,
+    /// The partition's witness.
+    pub witness: &'a Witness,
+    /// Checked between chunks of work.
+    pub cancel: &'a Cancel,
+    /// Every region of the step is made for this meter.
+    pub meter: &'a Meter,
 }
 
 /// What [`Backend::start`] leaves for [`Backend::finish`].

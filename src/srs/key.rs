@@ -6,7 +6,6 @@ use std::sync::OnceLock;
 
 use bellperson::groth16::{prepare_verifying_key, PreparedVerifyingKey, VerifyingKey};
 use blstrs::{Bls12, G1Affine, G2Affine};
-use rayon::prelude::*;
 
 use super::header::Header;
 use super::layout::Counts;
@@ -20,9 +19,8 @@ use crate::kind::CircuitId;
 use crate::memory::{Class, FileMap, Pod};
 use crate::units::Bytes;
 
-/// Bytes that are hashed or touched between two looks at the cancellation flag.
+/// Bytes that are hashed between two looks at the cancellation flag.
 const BLOCK: usize = 32 * LEAF;
-const PAGE: usize = 4096;
 
 /// A circuit's proving and verifying key, mapped from its native file.
 ///
@@ -187,14 +185,10 @@ impl Srs {
         self.map.will_need();
     }
 
-    /// Reads every page in, so that the first proof does not wait for the disk.
-    pub fn prefault(&self, cancel: &Cancel) -> Result<()> {
-        self.map.will_need();
-        self.map.bytes().par_chunks(BLOCK).try_for_each(|block| {
-            cancel.check()?;
-            std::hint::black_box(block.iter().step_by(PAGE).fold(0u8, |sum, byte| sum ^ byte));
-            Ok(())
-        })
+    /// Brings every page in and maps it: the key is resident when this returns, and the first proof does not
+    /// wait for the disk.
+    pub fn populate(&self, cancel: &Cancel) -> Result<()> {
+        self.map.populate(cancel)
     }
 
     fn section<T: Pod>(&self, query: Query) -> &[T] {

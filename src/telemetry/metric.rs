@@ -68,7 +68,10 @@ metrics! {
     FAULTS = "forebay_scheduler_faults_total", "Broken invariants of the scheduler; a bug each.";
     CIRCUIT_BYTES = "forebay_circuit_bytes", "Bytes promised for a circuit's proving key and matrices, by circuit and state.";
     CIRCUIT_USERS = "forebay_circuit_users", "Partitions that use a circuit.";
-    SLOT_BUSY = "forebay_slot_busy", "Whether a prover slot works on a partition, by device.";
+    SLOT_BUSY = "forebay_slot_busy", "Whether a prover slot works on a partition, by slot.";
+    PAUSES = "forebay_pauses_total", "Times a thread stopped between two chunks of work because more urgent work ran.";
+    PAUSED_SECONDS = "forebay_paused_seconds_total", "Seconds that paused threads stood still, summed over threads.";
+    PAUSE_DELAY_SECONDS = "forebay_pause_delay_seconds", "Longest time from the beginning of an urgent step until every less urgent thread had stopped.";
     UPTIME_SECONDS = "forebay_uptime_seconds", "Seconds since the engine was opened.";
 }
 

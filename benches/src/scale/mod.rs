@@ -11,7 +11,8 @@ use clap::Args;
 use forebay::cancel::Cancel;
 use forebay::circuit::{first_violation, Expected, Matrices, Witness};
 use forebay::kind::ProofKind;
-use forebay::prove::{Backend, Blinding, CircuitData};
+use forebay::memory::Meter;
+use forebay::prove::{Backend, Blinding, CircuitData, Step};
 
 use crate::process::{anonymous, on_cores, PeakSampler};
 use crate::report::{Goal, Report};
@@ -89,7 +90,7 @@ fn measure(world: &World, log: u32, repeated: &Repeated, folder: &Path) -> Resul
     let srs = repeated.key(world, id, mix, matrices.shape(), folder)?;
     let native = srs.path().to_owned();
     let circuit = CircuitData { id, matrices, srs: Arc::new(srs) };
-    world.pool.install(|| circuit.srs.prefault(&Cancel::new()))?;
+    world.pool.install(|| circuit.srs.populate(&Cancel::new()))?;
     let mut cost =
         Cost { log, constraints: mix.constraints() as f64, core_seconds: f64::INFINITY, peak: 0.0 };
     let mut spent = 0.0;
@@ -115,9 +116,10 @@ fn prove(world: &World, circuit: &CircuitData, mix: WitnessLike) -> Result<(), F
     let cancel = Cancel::new();
     let expected = Expected { aux: mix.aux(), wide: mix.wide() };
     let witness = Witness::generate(mix, expected, &cancel)?;
+    let step = Step { circuit, witness: &witness, cancel: &cancel, meter: &Meter::unlimited() };
     world.pool.install(|| {
-        let started = world.core.start(circuit, &witness, &cancel)?;
-        world.core.finish(circuit, &witness, started, Blinding::random(), &cancel)
+        let started = world.core.start(&step)?;
+        world.core.finish(&step, started, Blinding::random())
     })?;
     Ok(())
 }

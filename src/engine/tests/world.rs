@@ -11,9 +11,9 @@ use prost::Message as _;
 use crate::cancel::Cancel;
 use crate::circuit::testing::RandomCircuit;
 use crate::circuit::{AnyCircuit, Expected, Matrices, Witness};
-use crate::engine::{Config, Engine, Parts, Submitted};
+use crate::engine::{Config, Engine, Parts, ProverSlot, Submitted};
 use crate::error::{Code, Error, Result};
-use crate::kind::{CircuitId, ProofKind};
+use crate::kind::{CircuitId, ProofKind, Urgency};
 use crate::prove::cpu::CpuBackend;
 use crate::prove::fake::{Fake, Fault, Gate};
 use crate::prove::{Catalog, CircuitData, Footprint, Proof, ProofTask};
@@ -43,7 +43,7 @@ struct Fixture {
 fn fixture() -> &'static Fixture {
     static FIXTURE: OnceLock<Fixture> = OnceLock::new();
     FIXTURE.get_or_init(|| {
-        let pool = crate::engine::open::pool(2).unwrap();
+        let pool = crate::engine::open::pool("fixture", 2).unwrap();
         let core = CpuBackend::new(pool.clone()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let cancel = Cancel::new();
@@ -199,17 +199,18 @@ impl World {
     /// An engine with the scripted processor and further scripted devices.
     pub fn with(config: Config, devices: &[Arc<Fake>]) -> World {
         let backend = Arc::new(fake("cpu"));
+        let slots = devices.iter().chain([&backend]).map(|fake| slot(fake, Urgency::Patient)).collect();
+        World::with_slots(config, backend, slots)
+    }
+
+    /// An engine with these slots; `backend` is the one for all kinds on the processor.
+    pub fn with_slots(config: Config, backend: Arc<Fake>, slots: Vec<ProverSlot>) -> World {
         let catalog = Arc::new(TestCatalog::default());
         let scripts: Arc<Mutex<HashMap<String, Script>>> = Arc::default();
         let known = scripts.clone();
-        let mut backends: Vec<Arc<dyn crate::prove::Backend>> = Vec::new();
-        for device in devices {
-            backends.push(device.clone());
-        }
-        backends.push(backend.clone());
         let parts = Parts {
             catalog: catalog.clone(),
-            backends,
+            slots,
             decode: Arc::new(move |request| {
                 let script = known.lock().unwrap().get(&request.request_id).cloned().unwrap_or_default();
                 decode(request, script)
@@ -281,7 +282,23 @@ impl World {
 
 /// A scripted backend of this name over the real core.
 pub fn fake(name: &str) -> Fake {
-    Fake::new(name, Arc::new(CpuBackend::new(fixture().pool.clone()).unwrap())).with_working_set(TURN)
+    fake_on(name, &fixture().pool)
+}
+
+fn fake_on(name: &str, pool: &Arc<rayon::ThreadPool>) -> Fake {
+    Fake::new(name, Arc::new(CpuBackend::new(pool.clone()).unwrap())).with_working_set(TURN)
+}
+
+/// A slot on the tests' own pool.
+fn slot(fake: &Arc<Fake>, serves: Urgency) -> ProverSlot {
+    ProverSlot { backend: fake.clone(), pool: fixture().pool.clone(), serves }
+}
+
+/// A slot of the processor, on a pool of its own, with its scripted backend.
+pub fn lane(serves: Urgency, threads: usize) -> (Arc<Fake>, ProverSlot) {
+    let pool = crate::engine::open::pool(serves.name(), threads).unwrap();
+    let backend = Arc::new(fake_on("cpu", &pool));
+    (backend.clone(), ProverSlot { backend, pool, serves })
 }
 
 fn decode(request: &SubmitProofRequest, script: Script) -> Result<Arc<dyn ProofTask>> {

@@ -116,7 +116,7 @@ mod tests {
     use std::io::Write;
 
     use super::*;
-    use crate::memory::{usage, Probe};
+    use crate::memory::usage;
 
     #[test]
     fn files_are_bounded() {
@@ -153,14 +153,11 @@ mod tests {
     }
 
     #[test]
-    fn a_populated_file_is_resident_and_counted_as_a_file() {
-        let before = Probe::default().resident().file;
+    fn a_populated_file_is_resident_and_counted() {
         let map = large();
         assert_eq!(resident(&map), 0);
         map.populate(&Cancel::new()).unwrap();
         assert_eq!(resident(&map), map::page_ceil(map.len));
-        let grown = Probe::default().resident().file.saturating_sub(before);
-        assert!(grown >= Bytes::mib(60), "the process's mapped files grew by {grown}");
         assert!(usage::mapped(Class::Srs, Stage::Shared).1 >= Bytes(map.len as u64));
     }
 

@@ -1,4 +1,4 @@
-//! The CPU backend: the C++ core on the library's pool.
+//! The CPU backend: the C++ core on a pool.
 
 use std::sync::Arc;
 
@@ -11,11 +11,12 @@ use super::crew::Crew;
 use super::kernels::Kernels;
 use super::multiply::{Multiply, Terms};
 use super::queries::{BufferSizes, InputPoints, Queries, Query};
+use super::transform::divide;
 use crate::cancel::Cancel;
-use crate::circuit::{Matrices, Matrix, Shape, Witness};
+use crate::circuit::{Matrix, Shape, Witness};
 use crate::error::{Code, Error, Result};
-use crate::memory::Region;
-use crate::prove::{Backend, Blinding, CircuitData, Proof, Started};
+use crate::memory::{Class, Region, Stage};
+use crate::prove::{Backend, Blinding, Proof, Started, Step};
 use crate::units::Bytes;
 
 /// Proves on the processor, on the pool it is given.
@@ -46,42 +47,40 @@ impl CpuBackend {
     }
 
     /// Σ hᵢ·Hᵢ; `a` holds h as plain integers, `b` is free.
-    fn multiply_h(
-        &self,
-        points: &[G1Affine],
-        a: &mut Region,
-        mut b: Region,
-        cancel: &Cancel,
-    ) -> Result<G1Projective> {
-        let crew = self.crew(cancel);
+    fn multiply_h(&self, step: &Step, a: &mut Region, mut b: Region) -> Result<G1Projective> {
+        let crew = self.crew(step.cancel);
         let scalars = a.as_mut_slice::<Scalar>();
         let count = scalars.len().saturating_sub(1);
         let needed = G1Affine::scratch(self.kernels, count, crew.lanes());
         if b.len() < needed {
             drop(b);
-            b = self.scratch(needed)?;
+            b = evaluation_region(step, needed)?;
         }
-        let terms = Terms { points, indices: &[], scalars: &mut scalars[..count], montgomery: false };
+        let scalars = &mut scalars[..count];
+        let terms = Terms { points: step.circuit.srs.h(), indices: &[], scalars, montgomery: false };
         G1Affine::multiply(&crew, terms, b.as_mut_slice())
     }
 
     /// The coefficients of the quotient in the first region; the second is free.
-    fn evaluate_quotient(
-        &self,
-        matrices: &Matrices,
-        witness: &Witness,
-        cancel: &Cancel,
-    ) -> Result<(Region, Region)> {
+    fn evaluate_quotient(&self, step: &Step) -> Result<(Region, Region)> {
+        let Step { witness, cancel, .. } = *step;
+        let matrices = &step.circuit.matrices;
         let bytes = domain_bytes(matrices.shape())?;
-        let (mut a, mut b) = (self.scratch(bytes)?, self.scratch(bytes)?);
+        let (mut a, mut b) = (evaluation_region(step, bytes)?, evaluation_region(step, bytes)?);
         self.pool.install(|| {
             matrices.evaluate(Matrix::A, witness, a.as_mut_slice(), cancel)?;
             matrices.evaluate(Matrix::B, witness, b.as_mut_slice(), cancel)
         })?;
         let refill = |c: &mut [Scalar]| self.pool.install(|| matrices.evaluate_product(witness, c, cancel));
-        self.quotient(a.as_mut_slice(), b.as_mut_slice(), refill, cancel)?;
+        let mut scratch = evaluation_region(step, bridge::domain_scratch(self.threads()))?;
+        let crew = self.crew(cancel);
+        divide(&crew, [a.as_mut_slice(), b.as_mut_slice()], refill, scratch.as_mut_slice())?;
         Ok((a, b))
     }
+}
+
+fn evaluation_region(step: &Step, bytes: usize) -> Result<Region> {
+    Region::zeroed_for(step.meter, Class::WorkingSet, Stage::Proving, bytes)
 }
 
 impl Backend for CpuBackend {
@@ -106,31 +105,24 @@ impl Backend for CpuBackend {
         Bytes(buffers.bytes().saturating_add(overhead(self.threads())))
     }
 
-    fn start(&self, circuit: &CircuitData, witness: &Witness, cancel: &Cancel) -> Result<Started> {
-        let shape = circuit.matrices.shape();
-        circuit.srs.check_shape(shape)?;
-        check_witness(shape, witness)?;
-        let (mut a, b) = self.evaluate_quotient(&circuit.matrices, witness, cancel)?;
-        Ok(Started { h: self.multiply_h(circuit.srs.h(), &mut a, b, cancel)? })
+    fn start(&self, step: &Step) -> Result<Started> {
+        let shape = step.circuit.matrices.shape();
+        step.circuit.srs.check_shape(shape)?;
+        check_witness(shape, step.witness)?;
+        let (mut a, b) = self.evaluate_quotient(step)?;
+        Ok(Started { h: self.multiply_h(step, &mut a, b)? })
     }
 
-    fn finish(
-        &self,
-        circuit: &CircuitData,
-        witness: &Witness,
-        started: Started,
-        blinding: Blinding,
-        cancel: &Cancel,
-    ) -> Result<Proof> {
-        check_witness(circuit.matrices.shape(), witness)?;
-        let (srs, densities) = (&circuit.srs, circuit.matrices.densities());
-        let crew = self.crew(cancel);
+    fn finish(&self, step: &Step, started: Started, blinding: Blinding) -> Result<Proof> {
+        let matrices = &step.circuit.matrices;
+        check_witness(matrices.shape(), step.witness)?;
+        let (srs, densities) = (&step.circuit.srs, matrices.densities());
         let l = Query { name: "l", points: srs.l(), inputs: InputPoints::None, density: &[] };
         let a = Query { name: "a", points: srs.a(), inputs: InputPoints::All, density: densities.a_aux() };
         let b_inputs = InputPoints::Dense(densities.b_input());
         let b_g1 = Query { name: "b_g1", points: srs.b_g1(), inputs: b_inputs, density: densities.b_aux() };
         let b_g2 = Query { name: "b_g2", points: srs.b_g2(), inputs: b_inputs, density: densities.b_aux() };
-        let sums = Queries { l, a, b_g1, b_g2 }.sum(&crew, witness)?;
+        let sums = Queries { l, a, b_g1, b_g2 }.sum(&self.crew(step.cancel), step.witness, step.meter)?;
         assemble(srs.vk(), started.h, &sums, blinding)
     }
 }

@@ -1,4 +1,4 @@
-//! The guarded parallel loop: C++ work on the library's one rayon pool.
+//! The guarded parallel loop: C++ work on a rayon pool.
 
 use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};

@@ -9,7 +9,7 @@ use super::limbs::{limbs, limbs_mut};
 use super::multiply::{sum_g1, sum_g2, Multiply, Selected};
 use crate::circuit::Witness;
 use crate::error::{Code, Error, Result};
-use crate::memory::{Class, Region, Stage};
+use crate::memory::{Class, Meter, Region, Stage};
 
 /// The index of a scalar that has no point in a query.
 const NO_POINT: u32 = u32::MAX;
@@ -87,10 +87,10 @@ struct Chunk {
 }
 
 impl Chunk {
-    fn new(capacity: usize) -> Result<Chunk> {
-        let indices = || region(capacity * size_of::<u32>());
+    fn new(capacity: usize, meter: &Meter) -> Result<Chunk> {
+        let indices = || region(capacity * size_of::<u32>(), meter);
         Ok(Chunk {
-            scalars: region(capacity * size_of::<Scalar>())?,
+            scalars: region(capacity * size_of::<Scalar>(), meter)?,
             l: indices()?,
             a: indices()?,
             b: indices()?,
@@ -115,19 +115,19 @@ impl Chunk {
 /// A value, and its point in the queries l, a and b.
 type Term = (Scalar, [u32; 3]);
 
-fn region(bytes: usize) -> Result<Region> {
-    Region::zeroed(Class::WorkingSet, Stage::Finishing, bytes)
+fn region(bytes: usize, meter: &Meter) -> Result<Region> {
+    Region::zeroed_for(meter, Class::WorkingSet, Stage::Finishing, bytes)
 }
 
 impl Queries<'_> {
     /// Σ valueᵢ·pointᵢ of each query, over the variables that have a point in it.
-    pub(super) fn sum(&self, crew: &Crew, witness: &Witness) -> Result<QuerySums> {
+    pub(super) fn sum(&self, crew: &Crew, witness: &Witness, meter: &Meter) -> Result<QuerySums> {
         let offsets = self.check(witness)?;
         let scalars = witness.inputs().len() + witness.wide_values().len();
         let sizes = BufferSizes::new(witness.aux_len(), scalars, crew.kernels(), crew.lanes());
-        let mut scratch = region(sizes.scratch)?;
+        let mut scratch = region(sizes.scratch, meter)?;
         let mut sums = self.sum_bits(crew, witness, offsets, scratch.as_mut_slice())?;
-        let mut chunk = Chunk::new(sizes.chunk)?;
+        let mut chunk = Chunk::new(sizes.chunk, meter)?;
         let mut terms = self.input_terms(witness).chain(self.wide_terms(witness, offsets));
         loop {
             chunk.fill(&mut terms)?;

@@ -3,6 +3,7 @@ mod bitmap;
 mod fixed_base;
 mod kernels;
 mod msm;
+mod pause;
 mod products;
 mod proof;
 mod transform;

@@ -3,6 +3,7 @@
 use blstrs::Scalar;
 
 use super::bridge;
+use super::crew::Crew;
 use super::limbs::limbs_mut;
 use super::CpuBackend;
 use crate::cancel::Cancel;
@@ -44,9 +45,18 @@ impl CpuBackend {
     ) -> Result<()> {
         let crew = self.crew(cancel);
         let mut scratch = self.scratch(bridge::domain_scratch(crew.lanes()))?;
-        let scratch = scratch.as_mut_slice();
-        crew.outcome(bridge::quotient_multiply(&crew, limbs_mut(a), limbs_mut(b), scratch))?;
-        refill(b)?;
-        crew.outcome(bridge::quotient_divide(&crew, limbs_mut(a), limbs_mut(b), scratch))
+        divide(&crew, [a, b], refill, scratch.as_mut_slice())
     }
+}
+
+/// As [`CpuBackend::quotient`], with this scratch.
+pub(super) fn divide(
+    crew: &Crew,
+    [a, b]: [&mut [Scalar]; 2],
+    refill: impl FnOnce(&mut [Scalar]) -> Result<()>,
+    scratch: &mut [u8],
+) -> Result<()> {
+    crew.outcome(bridge::quotient_multiply(crew, limbs_mut(a), limbs_mut(b), scratch))?;
+    refill(b)?;
+    crew.outcome(bridge::quotient_divide(crew, limbs_mut(a), limbs_mut(b), scratch))
 }

@@ -44,7 +44,7 @@ fn the_points_are_those_that_bellperson_reads() {
     assert_eq!(srs.h().as_ptr() as usize % 64, 0);
     assert!(std::ptr::eq(srs.pvk(), srs.pvk()));
     srs.will_need();
-    srs.prefault(&Cancel::new()).unwrap();
+    srs.populate(&Cancel::new()).unwrap();
     work(|w| srs.verify(w)).unwrap();
 }
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use bellperson::groth16::{create_proof, Parameters};
 use blstrs::Bls12;
@@ -16,16 +16,23 @@ use crate::cancel::Cancel;
 use crate::circuit::testing::RandomCircuit;
 use crate::circuit::{Expected, Matrices, Witness};
 use crate::kind::{CircuitId, ProofKind};
+use crate::memory::Meter;
 use crate::prove::cpu::{CpuBackend, Kernels};
-use crate::prove::{Backend, Blinding, CircuitData};
+use crate::prove::fake::Fake;
+use crate::prove::{Backend, Blinding, CircuitData, Step};
 use crate::srs::develop::{develop, Target, ToxicWaste};
 use crate::srs::{Store, StoreConfig, Work};
+use crate::units::Bytes;
 
 const ID: CircuitId = CircuitId { kind: ProofKind::WinningPost, sector_size: 2048 };
 const STEM: &str = "v28-a-test-circuit";
 
 /// A circuit's data on a fresh development key, and bellperson's reading of the same key.
-fn data(backend: &CpuBackend, folder: &Path, circuit: RandomCircuit) -> (CircuitData, Parameters<Bls12>) {
+pub(super) fn data(
+    backend: &CpuBackend,
+    folder: &Path,
+    circuit: RandomCircuit,
+) -> (CircuitData, Parameters<Bls12>) {
     let toxic = ToxicWaste::random(&mut ChaCha8Rng::seed_from_u64(circuit.seed));
     let cancel = Cancel::new();
     let work = Work { arithmetic: backend, progress: &|_| (), cancel: &cancel };
@@ -53,8 +60,15 @@ fn check(circuit: RandomCircuit, threads: usize) {
     create_proof(circuit, &params, blinding.r, blinding.s).unwrap().write(&mut expected).unwrap();
     for kernels in Kernels::available().unwrap() {
         let backend = CpuBackend::with_kernels(backend.pool.clone(), kernels).unwrap();
-        let started = backend.start(&data, &witness, &cancel).unwrap();
-        let proof = backend.finish(&data, &witness, started, blinding, &cancel).unwrap();
+        let meter = Meter::unlimited();
+        let step = Step { circuit: &data, witness: &witness, cancel: &cancel, meter: &meter };
+        let started = backend.start(&step).unwrap();
+        let working_set = backend.working_set(data.matrices.shape());
+        assert!(meter.peak() > Bytes::ZERO && meter.peak() <= working_set, "{meter:?} {working_set}");
+        let meter = Meter::unlimited();
+        let proof = backend.finish(&Step { meter: &meter, ..step }, started, blinding).unwrap();
+        let finishing = backend.finishing_set(data.matrices.shape(), witness.wide_values().len() as u64);
+        assert!(meter.peak() > Bytes::ZERO && meter.peak() <= finishing, "{meter:?} {finishing}");
         assert_eq!(proof.to_bytes().as_slice(), expected, "{kernels:?}");
     }
 }
@@ -80,6 +94,31 @@ fn same_bytes_as_bellperson_for_a_larger_circuit() {
 }
 
 #[test]
+fn a_backend_that_holds_more_than_it_projects_shows_it_to_the_meter() {
+    let core = Arc::new(backend(1));
+    let folder = tempfile::tempdir().unwrap();
+    let circuit = RandomCircuit { seed: 5, inputs: 2, aux: 20, boolean_percent: 50, values: true };
+    let (data, _) = data(&core, folder.path(), circuit);
+    let witness = Witness::generate(circuit, Expected::default(), &Cancel::new()).unwrap();
+    let excess = Bytes::mib(16);
+    let fake = Fake::new("cpu", core.clone()).with_excess(excess);
+    let shape = data.matrices.shape();
+    assert_eq!(fake.working_set(shape), core.working_set(shape));
+    assert!(fake.working_set(shape) < excess);
+    let (told, meter) = (Arc::new(Mutex::new(Bytes::ZERO)), Meter::unlimited());
+    let heard = told.clone();
+    let finishing = Meter::new(excess, move |peak| *heard.lock().unwrap() = peak);
+    let step = Step { circuit: &data, witness: &witness, cancel: &Cancel::new(), meter: &meter };
+    let started = fake.start(&step).unwrap();
+    fake.finish(&Step { meter: &finishing, ..step }, started, Blinding::random()).unwrap();
+    for meter in [&meter, &finishing] {
+        assert!(meter.peak() > excess, "the excess and the real work: {meter:?}");
+        assert_eq!(meter.now(), Bytes::ZERO);
+    }
+    assert_eq!(*told.lock().unwrap(), finishing.peak());
+}
+
+#[test]
 fn a_witness_of_another_circuit_is_refused() {
     let backend = backend(1);
     let folder = tempfile::tempdir().unwrap();
@@ -88,9 +127,12 @@ fn a_witness_of_another_circuit_is_refused() {
     let cancel = Cancel::new();
     let other = RandomCircuit { aux: 21, ..circuit };
     let witness = Witness::generate(other, Expected { aux: 0, wide: 0 }, &cancel).unwrap();
-    let error = backend.start(&data, &witness, &cancel).unwrap_err();
+    let meter = Meter::unlimited();
+    let step = Step { circuit: &data, witness: &witness, cancel: &cancel, meter: &meter };
+    let error = backend.start(&step).unwrap_err();
     assert_eq!(error.code(), crate::Code::InvalidArgument);
     cancel.cancel();
     let witness = Witness::generate(circuit, Expected { aux: 0, wide: 0 }, &Cancel::new()).unwrap();
-    assert_eq!(backend.start(&data, &witness, &cancel).unwrap_err().code(), crate::Code::Cancelled);
+    let step = Step { witness: &witness, ..step };
+    assert_eq!(backend.start(&step).unwrap_err().code(), crate::Code::Cancelled);
 }
