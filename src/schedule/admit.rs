@@ -120,8 +120,7 @@ impl Scheduler {
             return Ok(Step::Blocked(Wait::Memory));
         }
         if !self.ledger.fits(need) {
-            let hurry = key.urgency < Urgency::Patient || self.out_of_patience(now, id);
-            return self.clear_for(now, need, id, key, hurry, actions);
+            return self.clear_for(now, need, id, key, actions);
         }
         if load {
             self.load(id, actions)?;
@@ -160,9 +159,9 @@ impl Scheduler {
         need: Bytes,
         id: CircuitId,
         key: Key,
-        hurry: bool,
         actions: &mut Vec<Action>,
     ) -> Result<Step> {
+        let hurry = key.urgency < Urgency::Patient || self.out_of_patience(now, id);
         if self.make_room(now, need, id, hurry, actions) || self.anything_moves() {
             return Ok(Step::Blocked(Wait::Memory));
         }

@@ -49,9 +49,7 @@ impl Scheduler {
                 self.busy(&format!("unfinished requests would hold {intake}, at most {cap} are allowed"))
             );
         }
-        // Any accepted request can be served once all others have gone: intake is never what blocks it.
-        // What patient work needs is no reason to refuse PoSt.
-        let largest = self.alone(id)?.max(self.largest_alone(id.kind.urgency()));
+        let largest = self.largest_beside(id)?;
         if intake.saturating_add(largest) > self.ledger.budget() {
             return Err(self.busy(&format!(
                 "the unfinished requests' {intake} and one partition's {largest} exceed the budget of {}",

@@ -17,10 +17,14 @@ impl Scheduler {
         Ok(self.circuit(id)?.alone(self.slots.home(id.kind.urgency())))
     }
 
-    /// The same for the largest circuit with unfinished jobs that are at least so urgent.
-    pub(super) fn largest_alone(&self, urgency: Urgency) -> Bytes {
+    /// The most that one partition needs of this circuit, or of those with unfinished jobs that are at least
+    /// so urgent. The intake leaves room for it: any accepted request can be served once all others have
+    /// gone, and what sealing needs is no reason to refuse PoSt.
+    pub(super) fn largest_beside(&self, id: CircuitId) -> Result<Bytes> {
+        let urgency = id.kind.urgency();
         let circuits = self.residency.iter().filter(|c| c.jobs > 0 && c.urgency() <= urgency);
-        circuits.map(|c| c.alone(self.slots.home(c.urgency()))).max().unwrap_or_default()
+        let largest = circuits.map(|c| c.alone(self.slots.home(c.urgency()))).max();
+        Ok(self.alone(id)?.max(largest.unwrap_or_default()))
     }
 
     /// Whether one partition does not fit into the present budget, whoever leaves.

@@ -35,10 +35,9 @@ impl World {
         }
         let patient = |urgency| urgency == Urgency::Patient;
         let only_patient = self.jobs.values().all(|request| patient(request.urgency()));
-        if self.calm && !self.scheduler.is_draining() && only_patient && !patient(kind.urgency()) {
-            if headroom == 0 {
-                return Err(format!("{kind} has no headroom because of patient work"));
-            }
+        let post_fits = self.calm && !self.scheduler.is_draining() && !patient(kind.urgency());
+        if post_fits && only_patient && headroom == 0 {
+            return Err(format!("{kind} has no headroom because of patient work"));
         }
         Ok(())
     }
