@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use crate::kind::{CircuitId, ProofKind};
 use crate::schedule::mutation::Mutation;
+use crate::schedule::tests::model::{Fault, Work};
 use crate::schedule::tests::sizes::{self, circuit};
-use crate::schedule::tests::world::{Checked, Fault, Work, World};
+use crate::schedule::tests::world::{Checked, World};
 use crate::schedule::{Costs, Event, JobId, Settings};
 use crate::units::Bytes;
 

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::world::{Checked, Item, Presence, Request, Role, Work, World};
+use super::model::{Item, Presence, Request, Role, Work};
+use super::world::{Checked, World};
 use crate::kind::{CircuitId, ProofKind, Urgency};
 use crate::memory::{ClaimId, Class};
 use crate::schedule::{Action, Counts, Event, Factors, JobId, SlotKind};

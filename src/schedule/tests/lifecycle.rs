@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::world::{Fault, Work};
+use super::model::{Fault, Work};
 use super::{one_cpu, settings, world};
 use crate::error::Code;
 use crate::kind::ProofKind;

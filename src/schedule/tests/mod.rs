@@ -2,17 +2,20 @@
 
 mod admission;
 mod checks;
+mod endings;
 mod headroom;
 mod identity;
 mod lifecycle;
+pub(super) mod model;
 mod order;
 mod random;
 mod residency;
 pub(super) mod sizes;
 pub(super) mod world;
 
+use self::model::{Fault, Work};
 use self::sizes::{all, circuit, settings};
-use self::world::{Checked, Fault, Work, World};
+use self::world::{Checked, World};
 use super::{Event, JobId, Settings, SlotKind};
 use crate::error::Code;
 use crate::kind::ProofKind;

@@ -1,7 +1,7 @@
 //! Who goes first.
 
+use super::model::{Fault, Work};
 use super::one_cpu;
-use super::world::{Fault, Work};
 use crate::kind::ProofKind;
 
 #[test]

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::world::{Checked, Fault, World};
+use super::model::Fault;
+use super::world::{Checked, World};
 use super::{circuit, settings, world};
 use crate::kind::{ProofKind, Urgency};
 use crate::schedule::{Event, JobId, Settings, SlotKind, SlotSettings};
