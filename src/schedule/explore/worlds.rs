@@ -69,7 +69,7 @@ fn messages_that_come_late() {
 
 #[test]
 fn a_shutdown_in_every_state() {
-    let mut script = Script::new("shutdown", one_cpu(100), vec![ask(PorepC2, 1), ask(WinningPost, 1)]);
+    let mut script = Script::new("shutdown", one_cpu(100), vec![ask(PorepC2, 2), ask(WinningPost, 1)]);
     script.prompt = false;
     script.allowance = Allowance { shutdowns: 1, preloads: 1, ..Allowance::default() };
     keeps_the_rules(&script);
@@ -134,5 +134,14 @@ fn pinned_and_young_circuits_stay() {
 fn a_circuit_that_turns_out_too_large_for_the_machine() {
     let mut script = Script::new("too large", one_cpu(66), vec![ask(PorepC2, 3), ask(WinningPost, 1)]);
     script.allowance = Allowance { oversized: 2, cancels: 1, ..Allowance::default() };
+    keeps_the_rules(&script);
+}
+
+#[test]
+fn everything_that_can_go_wrong_at_once() {
+    let asks = vec![ask(PorepC2, 1), ask(SnapUpdate, 1), ask(WinningPost, 1), ask(PorepC2, 1)];
+    let mut script = Script::new("everything at once", cpu_and_device(120), asks);
+    script.budgets = vec![(50, true), (120, false)];
+    script.allowance = Allowance { oversized: 1, waits: 1, ..Allowance::default() };
     keeps_the_rules(&script);
 }
