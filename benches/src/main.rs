@@ -3,6 +3,8 @@
 
 mod concrete;
 mod contest;
+#[path = "../../tests/support/group.rs"]
+mod control_group;
 mod curve;
 mod field;
 mod inputs;
@@ -12,6 +14,7 @@ mod ntt;
 mod peers;
 mod process;
 mod prove;
+mod queue;
 mod report;
 mod scale;
 mod schedule;
@@ -71,6 +74,8 @@ struct Arguments {
     scale: scale::Options,
     #[command(flatten)]
     timeline: timeline::Options,
+    #[command(flatten)]
+    queue: queue::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -95,6 +100,8 @@ enum Bench {
     Scale,
     /// One step of the scheduler with 10,000 queued requests.
     Schedule,
+    /// A queue of PoRep partitions through pipelines that keep evaluation vectors, and through forebay.
+    Queue,
     /// Memory over time while several requests run under a limit; draws a picture.
     Timeline,
 }
@@ -138,6 +145,7 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         Bench::Synthesis => synthesis::run(&world),
         Bench::Scale => scale::run(&world, &arguments.scale),
         Bench::Schedule => schedule::run(),
+        Bench::Queue => queue::run(&world, &arguments.queue),
         Bench::Timeline => timeline::run(&world, kind, threads, &arguments.timeline),
     }
 }

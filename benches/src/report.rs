@@ -7,6 +7,8 @@ use serde::Serialize;
 pub enum Goal {
     /// The value itself is at most this.
     AtMost(f64),
+    /// The value itself is at least this.
+    AtLeast(f64),
     /// The ratio against the peer is at least this.
     RatioAtLeast(f64),
     /// The ratio against the peer is at most this.
@@ -26,7 +28,7 @@ pub struct Row {
     /// The peer's figure in the same unit, where there is one.
     against: Option<f64>,
     peer: Option<String>,
-    /// Peer over ours for times (how many times faster), ours over peer for sizes.
+    /// Peer over ours for times (how many times faster), ours over peer for sizes and rates.
     ratio: Option<f64>,
     goal: Option<String>,
     met: Option<bool>,
@@ -88,9 +90,15 @@ impl Report {
         self.push(Row::new(name, ours, "bytes").beside(peer, ours / peer.1), goal);
     }
 
+    /// Our rate beside a peer's, in this unit; the ratio is ours over theirs.
+    pub fn more(&mut self, name: &str, ours: f64, unit: &'static str, peer: (&str, f64), goal: Goal) {
+        self.push(Row::new(name, ours, unit).beside(peer, ours / peer.1), goal);
+    }
+
     fn push(&mut self, mut row: Row, goal: Goal) {
         (row.goal, row.met) = match goal {
             Goal::AtMost(limit) => (Some(format!("<= {}", figure(limit))), Some(row.value <= limit)),
+            Goal::AtLeast(limit) => (Some(format!(">= {}", figure(limit))), Some(row.value >= limit)),
             Goal::RatioAtLeast(limit) => (Some(format!(">= {limit}x")), row.ratio.map(|r| r >= limit)),
             Goal::RatioAtMost(limit) => (Some(format!("<= {limit}x")), row.ratio.map(|r| r <= limit)),
             Goal::Unjudged(reason) => (Some(reason.to_owned()), None),

@@ -2,7 +2,6 @@
 
 use bellperson::groth16::Parameters;
 use blstrs::Bls12;
-use forebay::filecoin;
 use forebay::kind::ProofKind;
 use forebay::srs::Srs;
 
@@ -19,7 +18,7 @@ pub fn run(world: &World, kind: ProofKind) -> Result<Report, Failure> {
     let id = world.circuit_id(kind)?;
     let params = world.params(kind)?;
     drop(world.load(kind)?);
-    let native = world.store().native_path(&filecoin::parameter_stem(id)?);
+    let native = world.native_key(kind)?;
     let bytes = |path: &std::path::Path| -> Result<f64, Failure> { Ok(path.metadata()?.len() as f64) };
     report.smaller(
         &format!("native SRS, {id}"),

@@ -25,6 +25,15 @@ fn parameter_folder(cache: &Path) -> PathBuf {
     cache.join("development-parameters")
 }
 
+fn of_sector(kind: ProofKind) -> Kind {
+    match kind {
+        ProofKind::PorepC2 => Kind::PorepC2,
+        ProofKind::SnapUpdate => Kind::SnapUpdate,
+        ProofKind::WindowPost => Kind::WindowPost,
+        ProofKind::WinningPost => Kind::WinningPost,
+    }
+}
+
 /// The shared ground of a measurement.
 pub struct World {
     /// The one pool that our work runs on.
@@ -128,8 +137,13 @@ impl World {
 
     /// A decoded request of the real sector.
     pub fn task(&self, kind: ProofKind) -> Result<Arc<dyn ProofTask>, Failure> {
-        let bytes = self.request(kind)?.encode_to_vec();
-        Ok(filecoin::decode(&prost::Message::decode(bytes.as_slice()).map(|r: SubmitProofRequest| r)?)?)
+        World::decode(&self.request(kind)?.encode_to_vec())
+    }
+
+    /// A serialized request, decoded and checked.
+    pub fn decode(message: &[u8]) -> Result<Arc<dyn ProofTask>, Failure> {
+        let request: SubmitProofRequest = prost::Message::decode(message)?;
+        Ok(filecoin::decode(&request)?)
     }
 
     /// Serialized requests of the real sector that differ in their names.
@@ -141,14 +155,21 @@ impl World {
 
     /// The request of a kind, of the real sector.
     pub fn request(&self, kind: ProofKind) -> Result<Request, Failure> {
-        let sector = Sector::load_or_make(&self.cache.join("sectors"), Recipe::new(SEED))?;
-        let of_sector = match kind {
-            ProofKind::PorepC2 => Kind::PorepC2,
-            ProofKind::SnapUpdate => Kind::SnapUpdate,
-            ProofKind::WindowPost => Kind::WindowPost,
-            ProofKind::WinningPost => Kind::WinningPost,
-        };
-        Ok(sector.request(of_sector).clone())
+        Ok(self.sector()?.request(of_sector(kind)).clone())
+    }
+
+    /// Whether Filecoin's own verifier accepts an answer for the real sector.
+    pub fn verifies(&self, kind: ProofKind, answer: &[u8]) -> Result<bool, Failure> {
+        self.sector()?.verify(of_sector(kind), answer)
+    }
+
+    fn sector(&self) -> Result<Sector, Failure> {
+        Sector::load_or_make(&self.cache.join("sectors"), Recipe::new(SEED))
+    }
+
+    /// The file of a circuit's native key.
+    pub fn native_key(&self, kind: ProofKind) -> Result<PathBuf, Failure> {
+        Ok(self.store().native_path(&filecoin::parameter_stem(self.circuit_id(kind)?)?))
     }
 
     /// The circuit of a kind without values.

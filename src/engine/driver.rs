@@ -6,16 +6,17 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
 
-use super::entry::{millis, JobEntry};
+use super::entry::{lock, millis, JobEntry};
+use super::footprints::Footprints;
 use super::shared::{closed, Shared};
-use super::work::{guarded, Claim, Delivery, Door, Ending, Item, Message, Resident, Turn};
+use super::work::{guarded, Claim, Delivery, Door, Ending, Intake, Item, Message, Resident, Turn};
 use super::workers;
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
 use crate::kind::CircuitId;
-use crate::memory::ClaimId;
+use crate::memory::{probe, ClaimId, Class, Count, Observation, Stage};
 use crate::prove::{Proof, ProofTask};
-use crate::schedule::{Action, Event, JobId, Outcome, Scheduler};
+use crate::schedule::{Action, Event, Factors, JobId, Outcome, Scheduler};
 use crate::telemetry::metric;
 use crate::units::Bytes;
 
@@ -31,7 +32,8 @@ pub(super) struct Outlets {
 struct Running {
     entry: Arc<JobEntry>,
     task: Arc<dyn ProofTask>,
-    intake: Option<Claim>,
+    intake: Option<Intake>,
+    intake_bytes: Bytes,
     /// Partitions that wait here.
     waiting: HashMap<usize, Box<Item>>,
     proofs: Vec<Option<Proof>>,
@@ -41,6 +43,9 @@ pub(super) struct Driver {
     shared: Arc<Shared>,
     scheduler: Scheduler,
     outlets: Outlets,
+    footprints: Footprints,
+    /// Closed with this: the watch ends.
+    _watched: Sender<()>,
     jobs: HashMap<JobId, Running>,
     circuits: HashMap<CircuitId, Resident>,
     loads: HashMap<CircuitId, Cancel>,
@@ -49,11 +54,19 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub fn new(shared: Arc<Shared>, scheduler: Scheduler, outlets: Outlets) -> Driver {
+    pub fn new(
+        shared: Arc<Shared>,
+        scheduler: Scheduler,
+        outlets: Outlets,
+        footprints: Footprints,
+        watched: Sender<()>,
+    ) -> Driver {
         Driver {
             shared,
             scheduler,
             outlets,
+            footprints,
+            _watched: watched,
             jobs: HashMap::new(),
             circuits: HashMap::new(),
             loads: HashMap::new(),
@@ -131,7 +144,34 @@ impl Driver {
                 self.evictions.entry(circuit).or_default().push(reply);
                 self.tell(Event::Evict { circuit });
             }
+            Message::Observed(observation) => self.observed(&observation),
             Message::Query(query) => query(&self.scheduler),
+        }
+    }
+
+    /// The budget follows what machine and control groups leave.
+    fn observed(&mut self, observation: &Observation) {
+        let config = &self.shared.config;
+        let ledger = self.scheduler.ledger();
+        // Files are not missing from what is left, and another engine's buffers are not ours to count on.
+        let promised = ledger.reserved().saturating_sub(ledger.class(Class::Srs));
+        let ours = probe::ours(&observation.resident).min(promised);
+        let limit = *lock(&self.shared.limit);
+        let bytes = probe::budget(limit, config.memory_margin, ours, observation);
+        let threshold = f64::from(config.memory_pressure);
+        // Slowed above the threshold, until it has fallen to half of it.
+        let threshold = if self.scheduler.is_pressed() { threshold / 2.0 } else { threshold };
+        let pressed = threshold > 0.0 && observation.pressure > threshold;
+        if bytes != ledger.budget() || pressed != self.scheduler.is_pressed() {
+            self.tell(Event::Budget { bytes, pressed });
+        }
+    }
+
+    /// A projection was too small; remembered for the next start too.
+    fn corrected(&mut self, circuit: CircuitId, factors: Factors) {
+        tracing::warn!(%circuit, ?factors, "memory exceeded its projection; the next claims are larger");
+        if let Err(error) = self.footprints.remember(circuit, factors) {
+            tracing::warn!(%circuit, %error, "the corrected footprint is not kept for the next start");
         }
     }
 
@@ -139,7 +179,8 @@ impl Driver {
         let (entry, task) = (door.entry.clone(), door.task.clone());
         let submission = door.submission.clone();
         let proofs = vec![None; submission.partitions];
-        let running = Running { entry, task, intake: None, waiting: HashMap::new(), proofs };
+        let intake_bytes = submission.intake;
+        let running = Running { entry, task, intake: None, intake_bytes, waiting: HashMap::new(), proofs };
         self.jobs.insert(submission.job, running);
         self.tell(Event::Submitted(submission));
     }
@@ -175,7 +216,8 @@ impl Driver {
             Action::Accept { job, position, claim } => {
                 let claim = self.claim(claim);
                 let running = self.running(job)?;
-                running.intake = Some(claim);
+                let count = Count::heap(Class::Intake, Stage::Waiting, running.intake_bytes);
+                running.intake = Some(Intake::new(count, claim));
                 running.entry.admit(Ok(position));
             }
             Action::Refuse { job, error } => {
@@ -221,7 +263,7 @@ impl Driver {
             Action::Evicted { circuit, result } => {
                 answer(self.evictions.remove(&circuit), &result);
             }
-            Action::Corrected { .. } => {}
+            Action::Corrected { circuit, factors } => self.corrected(circuit, factors),
             Action::Fault { error } => self.fault(&error),
         }
         Ok(())
@@ -296,7 +338,7 @@ impl Driver {
 
     fn complete(&mut self, job: JobId, outcome: Outcome) -> Result<()> {
         let running = self.jobs.remove(&job).ok_or_else(|| unknown(job))?;
-        let Running { entry, task, intake, waiting, proofs } = running;
+        let Running { entry, task, intake, waiting, proofs, .. } = running;
         if outcome != Outcome::Proved {
             entry.cancel.cancel();
         }

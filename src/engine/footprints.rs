@@ -11,7 +11,8 @@ use crate::kind::CircuitId;
 use crate::schedule::Factors;
 
 const FILE: &str = "footprints.toml";
-const HEAD: &str = "# What forebay measured beyond its projections, in thousandths of them, by circuit. Delete to forget.\n";
+const HEAD: &str =
+    "# What forebay measured beyond its projections, in thousandths of them, by circuit. Delete to forget.\n";
 /// A factor beyond this is no measurement.
 const LARGEST: u32 = 1_000_000;
 
@@ -59,7 +60,9 @@ impl Footprints {
     fn text(&self) -> String {
         let mut text = HEAD.to_owned();
         for (circuit, Factors { witness, shared, working_set }) in &self.factors {
-            text += &format!("\n[{circuit}]\nwitness = {witness}\nshared = {shared}\nworking_set = {working_set}\n");
+            text += &format!(
+                "\n[{circuit}]\nwitness = {witness}\nshared = {shared}\nworking_set = {working_set}\n"
+            );
         }
         text
     }
@@ -81,11 +84,8 @@ fn read(path: &Path) -> Result<BTreeMap<CircuitId, Factors>> {
             let number = number.and_then(|n| u32::try_from(n).ok()).filter(|n| (1000..=LARGEST).contains(n));
             number.ok_or_else(|| invalid(format!("{name}.{key} is not a number from 1000 to {LARGEST}")))
         };
-        let read = Factors {
-            witness: get("witness")?,
-            shared: get("shared")?,
-            working_set: get("working_set")?,
-        };
+        let read =
+            Factors { witness: get("witness")?, shared: get("shared")?, working_set: get("working_set")? };
         factors.insert(circuit, read);
     }
     Ok(factors)

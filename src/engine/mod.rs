@@ -4,6 +4,7 @@ mod config;
 mod door;
 mod driver;
 mod entry;
+mod footprints;
 mod metered;
 mod open;
 mod registry;
@@ -14,6 +15,7 @@ mod status;
 #[cfg(test)]
 mod tests;
 mod toml_reader;
+mod watch;
 mod work;
 mod workers;
 
@@ -30,7 +32,7 @@ pub use status::{
     Totals, STATUS_VERSION,
 };
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::kind::{CircuitId, ProofKind};
 use crate::prove::{Catalog, ProofTask};
 use crate::schedule::Event;
@@ -161,10 +163,7 @@ impl Engine {
     /// Loads a circuit ahead of its first proof.
     pub fn preload(&self, circuit: CircuitId) -> Result<Preloaded> {
         let started = std::time::Instant::now();
-        let costs = self.shared.projection(circuit)?.costs;
-        let (reply, answer) = bounded(1);
-        self.shared.send(Message::Preload { costs, reply })?;
-        let already_loaded = answer.recv().map_err(|_| closed())??;
+        let already_loaded = self.shared.preload(circuit)?;
         Ok(Preloaded { already_loaded, load_time: started.elapsed() })
     }
 
@@ -174,6 +173,22 @@ impl Engine {
         self.shared.send(Message::Evict { circuit, reply })?;
         let freed = answer.recv().map_err(|_| closed())??;
         Ok(Evicted { was_loaded: freed.is_some(), freed: freed.unwrap_or_default() })
+    }
+
+    /// Changes `memory.limit` while the engine runs. What is promised stays promised; nothing new is until it
+    /// fits. A limit above the one that the engine was opened with counts as that one.
+    pub fn set_memory_limit(&self, limit: Bytes) -> Result<()> {
+        if limit <= self.shared.config.memory_margin {
+            let text = format!(
+                "a limit of {limit} is not above memory.margin ({})",
+                self.shared.config.memory_margin
+            );
+            return Err(Error::new(Code::InvalidArgument, text));
+        }
+        let opened = self.shared.config.memory_limit.unwrap_or(Bytes(u64::MAX));
+        *lock(&self.shared.limit) = Some(limit.min(opened));
+        let observation = lock(&self.shared.observed).clone();
+        self.shared.send(Message::Observed(Box::new(observation)))
     }
 
     /// A snapshot.

@@ -1,20 +1,25 @@
 //! Opening an engine: parts, threads and channels.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use crossbeam::channel::{unbounded, Receiver};
+use crossbeam::channel::{bounded, unbounded, Receiver};
 
 use super::driver::{Driver, Outlets};
+use super::entry::lock;
+use super::footprints::Footprints;
 use super::shared::Shared;
-use super::work::guarded;
+use super::watch::watch;
+use super::work::{guarded, Message};
 use super::{workers, BackendChoice, Config, Engine, Parts, ProverSlot};
 use crate::error::{Code, Error, Result};
 use crate::filecoin::{self, FilecoinCatalog};
-use crate::kind::Urgency;
+use crate::kind::{CircuitId, Urgency};
 use crate::memory::probe;
 use crate::prove::cpu::CpuBackend;
-use crate::schedule::{Scheduler, Settings};
+use crate::schedule::{Event, Factors, Scheduler, Settings};
 use crate::srs::{Store, StoreConfig};
 use crate::units::Bytes;
 
@@ -61,25 +66,59 @@ pub(super) fn real_parts(config: &Config) -> Result<Parts> {
     })
 }
 
-fn settings(config: &Config, shared: &Shared) -> Result<Settings> {
-    let budget = match config.memory_limit {
-        Some(limit) => limit.saturating_sub(config.memory_margin),
-        None => probe::budget(None, config.memory_margin, Bytes::ZERO, &shared.probe.observe()?),
-    };
+fn settings(config: &Config, shared: &Shared, factors: BTreeMap<CircuitId, Factors>) -> Result<Settings> {
+    let observation = shared.probe.observe()?;
+    let (limit, margin) = (config.memory_limit, config.memory_margin);
+    *lock(&shared.observed) = observation.clone();
+    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     Ok(Settings {
-        budget,
-        ceiling: budget,
+        budget: probe::budget(limit, margin, Bytes::ZERO, &observation),
+        ceiling: probe::ceiling(limit, margin, &observation),
         workers: config.synthesis_workers,
         urgent_workers: URGENT_WORKERS,
         ahead: config.synthesis_workers + 2 * shared.slots.serving(Urgency::Patient),
         slots: shared.slots.iter().map(ProverSlot::settings).collect(),
         max_requests: config.intake_max_requests,
         max_intake: config.intake_max_bytes,
-        patience: 60_000_000_000,
-        min_idle: 0,
-        pinned: Default::default(),
-        factors: Default::default(),
+        patience: nanoseconds(config.patience),
+        min_idle: nanoseconds(config.min_idle),
+        pinned: config.pinned.iter().copied().collect(),
+        factors,
     })
+}
+
+/// Tells of the circuits that may be asked for: room is kept for those of PoSt. What is missing is said now,
+/// not when a proof is due; a pinned circuit without parameters is an error.
+fn expect_circuits(config: &Config, shared: &Shared) -> Result<()> {
+    let prepared = shared.catalog.prepared();
+    for (circuit, footprint) in prepared {
+        let urgent = circuit.kind.urgency() < Urgency::Patient;
+        if urgent && config.kinds.contains(&circuit.kind) {
+            let costs = shared.project(circuit, footprint)?.costs;
+            shared.send(Message::Event(Event::Known { costs }))?;
+        }
+    }
+    for circuit in &config.pinned {
+        shared.catalog.available(*circuit).map_err(|error| error.at("residency.pinned"))?;
+    }
+    for kind in &config.kinds {
+        let found = CircuitId::all().filter(|circuit| circuit.kind == *kind);
+        if !found.into_iter().any(|circuit| shared.catalog.available(circuit).is_ok()) {
+            tracing::warn!(%kind, "no parameters of this kind are there; its requests will be refused");
+        }
+    }
+    Ok(())
+}
+
+/// Loads the pinned circuits, one after the other, the most urgent first.
+fn load_pinned(shared: &Shared) {
+    for circuit in shared.config.pinned.iter().collect::<BTreeSet<_>>() {
+        match shared.preload(*circuit) {
+            Ok(_) => tracing::info!(%circuit, "pinned"),
+            Err(error) if error.code() == Code::Closed => return,
+            Err(error) => tracing::error!(%circuit, %error, "a pinned circuit is not in memory"),
+        }
+    }
 }
 
 /// Threads that end when their channel closes; the channels close when the scheduler's thread ends.
@@ -109,7 +148,9 @@ impl Threads {
 pub(super) fn start(config: Config, parts: Parts) -> Result<Arc<Engine>> {
     let (messages, inbox) = unbounded();
     let shared = Arc::new(Shared::new(config.clone(), parts, messages)?);
-    let scheduler = Scheduler::new(settings(&config, &shared)?)?;
+    let footprints = Footprints::open(&config.cache_directory);
+    let scheduler = Scheduler::new(settings(&config, &shared, footprints.factors())?)?;
+    expect_circuits(&config, &shared)?;
     let mut threads = Threads::default();
     let (synthesis, work) = unbounded();
     for i in 0..config.synthesis_workers + URGENT_WORKERS {
@@ -132,7 +173,10 @@ pub(super) fn start(config: Config, parts: Parts) -> Result<Arc<Engine>> {
     }
     let (delivery, work) = unbounded();
     threads.worker("delivery".into(), &shared, &work, workers::delivery)?;
-    let driver = Driver::new(shared.clone(), scheduler, Outlets { synthesis, slots, finish, delivery });
+    let (watched, stop) = bounded(0);
+    threads.worker("memory-watch".into(), &shared, &stop, watch)?;
+    let outlets = Outlets { synthesis, slots, finish, delivery };
+    let driver = Driver::new(shared.clone(), scheduler, outlets, footprints, watched);
     threads.spawn("scheduler".into(), {
         let shared = shared.clone();
         move || {
@@ -143,6 +187,12 @@ pub(super) fn start(config: Config, parts: Parts) -> Result<Arc<Engine>> {
             drop(ran);
         }
     })?;
+    if !config.pinned.is_empty() {
+        threads.spawn("pinned".into(), {
+            let shared = shared.clone();
+            move || load_pinned(&shared)
+        })?;
+    }
     Ok(Arc::new(Engine {
         shared,
         threads: Mutex::new(threads.0),

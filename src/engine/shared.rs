@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use crossbeam::channel::Sender;
+use crossbeam::channel::{bounded, Sender};
 
 use super::config::Config;
 use super::entry::lock;
@@ -15,10 +15,11 @@ use super::Decoder;
 use crate::cancel::Priorities;
 use crate::error::{Error, Result};
 use crate::kind::CircuitId;
-use crate::memory::Probe;
+use crate::memory::{Observation, Probe};
 use crate::prove::{Catalog, Footprint};
 use crate::schedule::Costs;
 use crate::telemetry::Tally;
+use crate::units::Bytes;
 
 pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
 
@@ -32,6 +33,10 @@ pub(super) struct Shared {
     pub registry: Registry,
     pub tally: Tally,
     pub probe: Probe,
+    /// The last look at the machine.
+    pub observed: Mutex<Observation>,
+    /// `memory.limit`, as it is now.
+    pub limit: Mutex<Option<Bytes>>,
     pub hook: Mutex<Option<Hook>>,
     pub opened: Instant,
     pub messages: Sender<Message>,
@@ -51,6 +56,7 @@ impl Shared {
     pub fn new(config: Config, parts: super::Parts, messages: Sender<Message>) -> Result<Shared> {
         Ok(Shared {
             registry: Registry::new(config.keep_results),
+            limit: Mutex::new(config.memory_limit),
             config,
             catalog: parts.catalog,
             slots: Slots::new(parts.slots, &parts.pool)?,
@@ -59,6 +65,7 @@ impl Shared {
             pool: parts.pool,
             tally: Tally::default(),
             probe: Probe::default(),
+            observed: Mutex::default(),
             hook: Mutex::new(None),
             opened: Instant::now(),
             messages,
@@ -83,6 +90,11 @@ impl Shared {
         }
         let footprint =
             guarded(&self.tally, "the catalog", || self.pool.install(|| self.catalog.footprint(circuit)))?;
+        self.project(circuit, footprint)
+    }
+
+    /// What every slot makes of a circuit's sizes; remembered.
+    pub fn project(&self, circuit: CircuitId, footprint: Footprint) -> Result<Projection> {
         let slots = guarded(&self.tally, "a backend's projection", || {
             Ok(self.slots.iter().map(|slot| slot.cost(&footprint)).collect())
         })?;
@@ -95,6 +107,14 @@ impl Shared {
 }
 
 impl Shared {
+    /// Brings a circuit into memory; whether it was there before.
+    pub fn preload(&self, circuit: CircuitId) -> Result<bool> {
+        let costs = self.projection(circuit)?.costs;
+        let (reply, answer) = bounded(1);
+        self.send(Message::Preload { costs, reply })?;
+        answer.recv().map_err(|_| closed())?
+    }
+
     /// Tells the catalog of a witness that had more wide values than any before; the next projection is its.
     pub fn learn(&self, circuit: CircuitId, wide: u64) {
         if lock(&self.measured).get(&circuit).is_some_and(|known| *known >= wide) {

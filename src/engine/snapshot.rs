@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crossbeam::channel::bounded;
 
-use super::entry::JobEntry;
+use super::entry::{lock, JobEntry};
 use super::shared::{closed, Shared};
 use super::status::{
     CellStatus, CircuitStatus, JobReport, MemoryStatus, ProcessStatus, QueueStatus, SlotStatus, Status,
@@ -15,7 +15,7 @@ use super::work::Message;
 use crate::error::Result;
 use crate::kind::ProofKind;
 use crate::memory::{usage, Class, Stage};
-use crate::schedule::{CircuitView, Counts, JobId, Scheduler, SlotView};
+use crate::schedule::{CircuitView, Counts, JobId, Scheduler, SlotView, Wait};
 use crate::telemetry::{metric, Exposition};
 
 /// Finished jobs in the status document.
@@ -46,7 +46,8 @@ struct View {
     queues: Vec<(ProofKind, Counts, usize)>,
     circuits: Vec<CircuitView>,
     slots: Vec<SlotView>,
-    jobs: Vec<JobId>,
+    jobs: Vec<(JobId, Wait)>,
+    waits: HashMap<&'static str, u64>,
 }
 
 fn cells() -> impl Iterator<Item = (Class, Stage)> {
@@ -55,6 +56,10 @@ fn cells() -> impl Iterator<Item = (Class, Stage)> {
 
 fn view(scheduler: &Scheduler) -> View {
     let ledger = scheduler.ledger();
+    let mut waits = HashMap::new();
+    for job in scheduler.jobs() {
+        *waits.entry(scheduler.wait_of(job).name()).or_default() += 1;
+    }
     View {
         state: if scheduler.is_draining() { "draining" } else { "running" },
         memory: MemoryStatus {
@@ -62,12 +67,16 @@ fn view(scheduler: &Scheduler) -> View {
             reserved: ledger.reserved().0,
             peak: ledger.peak().0,
             overruns: ledger.overruns(),
+            ceiling: scheduler.ceiling().0,
+            pressed: scheduler.is_pressed(),
+            ..MemoryStatus::default()
         },
         reserved: cells().map(|(class, stage)| ((class, stage), ledger.cell(class, stage).0)).collect(),
         queues: ProofKind::ALL.map(|k| (k, scheduler.counts(k), scheduler.headroom(k))).to_vec(),
         circuits: scheduler.circuits(),
         slots: scheduler.slots(),
-        jobs: scheduler.jobs().take(LISTED).collect(),
+        jobs: scheduler.jobs().take(LISTED).map(|job| (job, scheduler.wait_of(job))).collect(),
+        waits,
     }
 }
 
@@ -79,7 +88,10 @@ pub(super) fn status(shared: &Shared) -> Status {
     let view = look(shared);
     let entries: HashMap<JobId, Arc<JobEntry>> =
         shared.registry.unanswered().into_iter().map(|entry| (entry.identity.id, entry)).collect();
-    let report = |job: &JobId| entries.get(job).map(|entry| entry.report());
+    let report = |(job, wait): &(JobId, Wait)| {
+        let report = entries.get(job)?.report();
+        Some(JobReport { waits_for: wait.name(), ..report })
+    };
     Status {
         version: STATUS_VERSION,
         library: env!("CARGO_PKG_VERSION"),
@@ -94,7 +106,7 @@ pub(super) fn status(shared: &Shared) -> Status {
         jobs: view.jobs.iter().filter_map(report).collect(),
         recent: recent(shared),
         totals: totals(shared),
-        memory: view.memory,
+        memory: memory(shared, view.memory),
     }
 }
 
@@ -107,8 +119,19 @@ fn process(shared: &Shared) -> ProcessStatus {
     ProcessStatus {
         resident: resident.total.0,
         anonymous: resident.anonymous.0,
+        unbooked: resident.anonymous.saturating_sub(usage::anonymous()).0,
         file: resident.file.0,
         peak: resident.peak.0,
+    }
+}
+
+fn memory(shared: &Shared, promised: MemoryStatus) -> MemoryStatus {
+    let seen = lock(&shared.observed);
+    MemoryStatus {
+        left: seen.left().0,
+        group: seen.group.as_ref().map_or_else(String::new, |group| group.path.display().to_string()),
+        pressure: seen.pressure,
+        ..promised
     }
 }
 
@@ -142,6 +165,7 @@ fn circuit(view: &CircuitView) -> CircuitStatus {
         state: view.state,
         bytes: view.bytes.0,
         users: count(view.users),
+        pinned: view.pinned,
     }
 }
 
@@ -182,6 +206,13 @@ pub(super) fn metrics(shared: &Shared) -> String {
     out.gauge(metric::BUDGET_BYTES, &[], view.memory.limit as f64);
     out.gauge(metric::PEAK_BYTES, &[], view.memory.peak as f64);
     out.gauge(metric::OVERRUNS, &[], view.memory.overruns as f64);
+    let seen = memory(shared, MemoryStatus::default());
+    out.gauge(metric::LEFT_BYTES, &[], seen.left as f64);
+    out.gauge(metric::PRESSURE, &[], seen.pressure / 100.0);
+    for wait in Wait::ALL.into_iter().filter(|wait| *wait != Wait::Nothing) {
+        let waiting = view.waits.get(wait.name()).copied().unwrap_or(0);
+        out.gauge(metric::WAITING, &[("reason", wait.name())], waiting as f64);
+    }
     out.gauge(metric::UPTIME_SECONDS, &[], shared.opened.elapsed().as_secs_f64());
     for (class, stage) in cells() {
         let labels = [("class", class.name()), ("stage", stage.name())];
@@ -192,6 +223,7 @@ pub(super) fn metrics(shared: &Shared) -> String {
         out.gauge(metric::BUFFER_BYTES, &labels, mapped.0 as f64);
     }
     let process = process(shared);
+    out.gauge(metric::UNBOOKED_BYTES, &[], process.unbooked as f64);
     for (name, bytes) in [("anonymous", process.anonymous), ("file", process.file)] {
         out.gauge(metric::RESIDENT_BYTES, &[("type", name)], bytes as f64);
     }
@@ -209,6 +241,16 @@ pub(super) fn metrics(shared: &Shared) -> String {
             circuit.bytes.0 as f64,
         );
         out.gauge(metric::CIRCUIT_USERS, &[("circuit", &name)], circuit.users as f64);
+        let (ratios, factors) = (circuit.ratios, circuit.factors);
+        for (class, ratio, factor) in [
+            ("witness", ratios.witness, factors.witness),
+            ("shared", ratios.shared, factors.shared),
+            ("working_set", ratios.working_set, factors.working_set),
+        ] {
+            let labels = [("circuit", name.as_str()), ("class", class)];
+            out.gauge(metric::FOOTPRINT_RATIO, &labels, f64::from(ratio) / 1000.0);
+            out.gauge(metric::FOOTPRINT_FACTOR, &labels, f64::from(factor) / 1000.0);
+        }
     }
     for (prover, slot) in shared.slots.iter().zip(&view.slots) {
         out.gauge(metric::SLOT_BUSY, &[("slot", &prover.name())], f64::from(u8::from(slot.turn.is_some())));

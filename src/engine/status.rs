@@ -49,6 +49,16 @@ pub struct MemoryStatus {
     pub peak: u64,
     /// Times a step held more than was promised for it.
     pub overruns: u64,
+    /// The most that the limit can become.
+    pub ceiling: u64,
+    /// What machine and control groups leave now.
+    pub left: u64,
+    /// The control group that leaves the least; empty where none is limited.
+    pub group: String,
+    /// Percent of the last ten seconds in which something on the machine waited for memory.
+    pub pressure: f64,
+    /// Sealing is slowed because of that.
+    pub pressed: bool,
 }
 
 /// Resident bytes of the process.
@@ -58,6 +68,8 @@ pub struct ProcessStatus {
     pub resident: u64,
     /// Anonymous memory.
     pub anonymous: u64,
+    /// Anonymous memory that no large buffer accounts for: program, stacks, heap, and the host's own.
+    pub unbooked: u64,
     /// Mapped files and shared memory.
     pub file: u64,
     /// The highest resident bytes so far.
@@ -103,6 +115,8 @@ pub struct CircuitStatus {
     pub bytes: u64,
     /// Partitions that use it.
     pub users: u32,
+    /// It never leaves to make room.
+    pub pinned: bool,
 }
 
 /// One prover slot.
@@ -152,6 +166,9 @@ pub struct JobReport {
     pub circuit: String,
     /// `queued`, `running`, `completed`, `failed`, `cancelled`.
     pub state: &'static str,
+    /// What it waits for: `turn`, `worker`, `ahead`, `memory`, `door`, `pressure`, `circuit` or `slot`; empty
+    /// where it is worked on or has ended.
+    pub waits_for: &'static str,
     /// Partitions of the request.
     pub partitions: usize,
     /// Partitions proved and verified.

@@ -11,7 +11,7 @@ use super::entry::JobEntry;
 use crate::circuit::Witness;
 use crate::error::{Code, Error, Result};
 use crate::kind::CircuitId;
-use crate::memory::{ClaimId, Meter};
+use crate::memory::{ClaimId, Count, Meter, Observation};
 use crate::prove::{CircuitData, Proof, ProofTask, Started, Step};
 use crate::schedule::{Costs, Event, JobId, Outcome, Scheduler, Submission};
 use crate::telemetry::{metric, Tally};
@@ -37,6 +37,18 @@ impl Drop for Claim {
     fn drop(&mut self) {
         // The receiver is gone only once the scheduler is.
         let _ = self.returns.send(Message::Event(Event::ClaimDropped { claim: self.id }));
+    }
+}
+
+/// The heap that a decoded request holds: counted where it exists, and booked.
+pub(super) struct Intake {
+    _count: Count,
+    _claim: Claim,
+}
+
+impl Intake {
+    pub fn new(count: Count, claim: Claim) -> Intake {
+        Intake { _count: count, _claim: claim }
     }
 }
 
@@ -98,11 +110,28 @@ pub(super) enum Message {
     Submit(Box<Door>),
     Synthesized(Box<Item>),
     Started(Box<Item>),
-    Proved { job: JobId, partition: usize, proof: Box<Proof> },
+    Proved {
+        job: JobId,
+        partition: usize,
+        proof: Box<Proof>,
+    },
     NotVerified(Box<Item>),
-    Loaded { circuit: CircuitId, data: Box<CircuitData>, claim: Claim, took: Duration },
-    Preload { costs: Arc<Costs>, reply: Sender<Result<bool>> },
-    Evict { circuit: CircuitId, reply: Sender<Result<Option<Bytes>>> },
+    Loaded {
+        circuit: CircuitId,
+        data: Box<CircuitData>,
+        claim: Claim,
+        took: Duration,
+    },
+    /// What machine and control groups leave now.
+    Observed(Box<Observation>),
+    Preload {
+        costs: Arc<Costs>,
+        reply: Sender<Result<bool>>,
+    },
+    Evict {
+        circuit: CircuitId,
+        reply: Sender<Result<Option<Bytes>>>,
+    },
     Query(Box<dyn FnOnce(&Scheduler) + Send>),
 }
 
@@ -137,7 +166,7 @@ pub(super) struct Ending {
     pub task: Arc<dyn ProofTask>,
     pub outcome: Outcome,
     pub proofs: Vec<Option<Proof>>,
-    pub intake: Option<Claim>,
+    pub intake: Option<Intake>,
 }
 
 /// Runs foreign or heavy code: a panic in it is counted and becomes the error of this call alone.

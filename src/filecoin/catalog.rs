@@ -50,6 +50,13 @@ impl<A: Arithmetic> FilecoinCatalog<A> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(id, footprint);
     }
 
+    /// The projection from compiled matrices, where these are there.
+    fn peek(&self, id: CircuitId) -> Result<Option<Footprint>> {
+        let known = Matrices::peek(&self.matrix_path(id)?).ok();
+        let ours = known.filter(|(tag, ..)| *tag == id.to_string());
+        Ok(ours.map(|(_, shape, wide)| project(id, &shape, wide, footprint::matrices_bytes(&shape))))
+    }
+
     fn known(&self, id: CircuitId) -> Option<Footprint> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&id).copied()
     }
@@ -57,22 +64,29 @@ impl<A: Arithmetic> FilecoinCatalog<A> {
 
 impl<A: Arithmetic + Send> Catalog for FilecoinCatalog<A> {
     fn footprint(&self, circuit: CircuitId) -> Result<Footprint> {
-        self.store.require(&parameter_stem(circuit)?).map_err(|error| error.at(circuit))?;
+        self.available(circuit)?;
         if let Some(footprint) = self.known(circuit) {
             return Ok(footprint);
         }
-        let tag = circuit.to_string();
-        let footprint = match Matrices::peek(&self.matrix_path(circuit)?) {
-            Ok((found, shape, wide)) if found == tag => {
-                project(circuit, &shape, wide, footprint::matrices_bytes(&shape))
-            }
-            _ => {
+        let footprint = match self.peek(circuit)? {
+            Some(footprint) => footprint,
+            None => {
                 let matrices = self.matrices(circuit)?;
                 project(circuit, matrices.shape(), matrices.wide_hint(), matrices.mapped())
             }
         };
         self.remember(circuit, footprint);
         Ok(footprint)
+    }
+
+    fn prepared(&self) -> Vec<(CircuitId, Footprint)> {
+        let available = CircuitId::all().filter(|circuit| self.available(*circuit).is_ok());
+        available.filter_map(|circuit| Some((circuit, self.peek(circuit).ok()??))).collect()
+    }
+
+    fn available(&self, circuit: CircuitId) -> Result<()> {
+        self.store.require(&parameter_stem(circuit)?).map_err(|error| error.at(circuit))?;
+        Ok(())
     }
 
     fn load(&self, circuit: CircuitId, cancel: &Cancel) -> Result<CircuitData> {

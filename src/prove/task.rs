@@ -86,6 +86,18 @@ pub trait Catalog: Send + Sync {
     /// Fails with `ParametersMissing`, naming file and folders, where the circuit cannot be proved here.
     fn footprint(&self, circuit: CircuitId) -> Result<Footprint>;
 
+    /// The projections of the circuits that are ready to be proved: parameters and compiled matrices are
+    /// there. Cheap; the circuits whose first use compiles them are not among these.
+    fn prepared(&self) -> Vec<(CircuitId, Footprint)> {
+        Vec::new()
+    }
+
+    /// Whether a circuit's parameters are there; `ParametersMissing` names what is not. Reads no parameters.
+    fn available(&self, circuit: CircuitId) -> Result<()> {
+        let _ = circuit;
+        Ok(())
+    }
+
     /// Loads the circuit's matrices and SRS.
     fn load(&self, circuit: CircuitId, cancel: &Cancel) -> Result<CircuitData>;
 

@@ -25,6 +25,11 @@ impl Scheduler {
         &self.ledger
     }
 
+    /// The most that the budget can become.
+    pub fn ceiling(&self) -> Bytes {
+        self.settings.ceiling
+    }
+
     /// When time alone changes what is to be done: tell [`super::Event::Tick`] then.
     pub fn next_wakeup(&self) -> Option<u64> {
         self.expiries.first().map(|(at, _)| *at).into_iter().chain(self.wake).min()

@@ -52,6 +52,12 @@ metrics! {
     RESERVED_BYTES = "forebay_memory_reserved_bytes", "Bytes promised now, by class and stage.";
     PEAK_BYTES = "forebay_memory_reserved_peak_bytes", "Most bytes ever promised.";
     OVERRUNS = "forebay_memory_overruns_total", "Times a step held more than was promised for it.";
+    LEFT_BYTES = "forebay_memory_left_bytes", "Bytes that the machine or its tightest control group leaves now.";
+    PRESSURE = "forebay_memory_pressure_ratio", "Share of the last ten seconds in which something on the machine waited for memory (PSI).";
+    UNBOOKED_BYTES = "forebay_process_unbooked_bytes", "Anonymous bytes that no large buffer accounts for: heap, stacks, and the host's own.";
+    FOOTPRINT_RATIO = "forebay_footprint_measured_ratio", "Largest measured memory over its projection, by circuit and class; 0: not measured yet.";
+    FOOTPRINT_FACTOR = "forebay_footprint_factor_ratio", "What a circuit's projections are multiplied by, because more was measured.";
+    WAITING = "forebay_jobs_waiting", "Unfinished requests that wait, by reason.";
     BUFFERS = "forebay_memory_buffers", "Large buffers of this process, by class and stage.";
     BUFFER_BYTES = "forebay_memory_buffer_bytes", "Bytes of the large buffers of this process, by class and stage.";
     RESIDENT_BYTES = "forebay_process_resident_bytes", "Resident bytes of the process, the host included, by type.";

@@ -119,9 +119,12 @@ fn preload_and_evict_move_a_circuit() {
     let id = circuit_id(ProofKind::SnapUpdate);
     assert!(!world.engine.preload(id).unwrap().already_loaded);
     assert!(world.engine.preload(id).unwrap().already_loaded);
-    assert_eq!(world.engine.status().circuits[0].circuit, "snap-2k");
+    let resident = &world.engine.status().circuits[0];
+    assert_eq!((resident.circuit.as_str(), resident.state), ("snap-2k", "resident"));
+    let booked = Bytes(resident.bytes);
+    assert!(booked > Bytes::ZERO && booked < SHARED, "what is loaded is booked as measured: {booked}");
     let evicted = world.engine.evict(id).unwrap();
-    assert_eq!((evicted.was_loaded, evicted.freed), (true, SHARED));
+    assert_eq!((evicted.was_loaded, evicted.freed), (true, booked));
     assert!(!world.engine.evict(id).unwrap().was_loaded);
     *world.catalog.missing.lock().unwrap() = Some(circuit_id(ProofKind::PorepC2));
     let missing = world.submit("a", ProofKind::PorepC2, 1).unwrap_err();

@@ -263,7 +263,7 @@ impl World {
     pub fn nothing_is_booked(&self) {
         for _ in 0..1000 {
             let status = self.engine.status();
-            let shared = SHARED.0 * status.circuits.len() as u64;
+            let shared: u64 = status.circuits.iter().map(|circuit| circuit.bytes).sum();
             if status.memory.reserved == shared && status.circuits.iter().all(|c| c.state == "resident") {
                 break;
             }

@@ -47,7 +47,7 @@ impl CpuBackend {
     }
 
     /// Σ hᵢ·Hᵢ; `a` holds h as plain integers, `b` is free.
-    fn multiply_h(&self, step: &Step, a: &mut Region, mut b: Region) -> Result<G1Projective> {
+    pub(super) fn multiply_h(&self, step: &Step, a: &mut Region, mut b: Region) -> Result<G1Projective> {
         let crew = self.crew(step.cancel);
         let scalars = a.as_mut_slice::<Scalar>();
         let count = scalars.len().saturating_sub(1);
@@ -136,7 +136,7 @@ fn overhead(threads: usize) -> u64 {
 }
 
 /// Bytes of one evaluation vector over the domain.
-fn domain_bytes(shape: &Shape) -> Result<usize> {
+pub(super) fn domain_bytes(shape: &Shape) -> Result<usize> {
     shape
         .domain()
         .checked_mul(size_of::<Scalar>() as u64)

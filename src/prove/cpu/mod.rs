@@ -7,6 +7,7 @@ mod bridge;
 mod crew;
 mod kernels;
 mod limbs;
+mod materialised;
 mod multiply;
 mod products;
 mod queries;
@@ -17,4 +18,5 @@ mod tests;
 
 pub use backend::CpuBackend;
 pub use kernels::Kernels;
+pub use materialised::Evaluated;
 pub use products::Product;

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use bellperson::groth16::{create_proof, Parameters};
-use blstrs::Bls12;
+use blstrs::{Bls12, Scalar};
+use ff::Field;
 use proptest::prelude::*;
 use rand_chacha::rand_core::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -14,10 +15,10 @@ use rand_chacha::ChaCha8Rng;
 use super::{backend, random_scalar};
 use crate::cancel::Cancel;
 use crate::circuit::testing::RandomCircuit;
-use crate::circuit::{Expected, Matrices, Witness};
+use crate::circuit::{Expected, Matrices, Matrix, Witness};
 use crate::kind::{CircuitId, ProofKind};
-use crate::memory::Meter;
-use crate::prove::cpu::{CpuBackend, Kernels};
+use crate::memory::{Class, Meter, Region, Stage};
+use crate::prove::cpu::{CpuBackend, Evaluated, Kernels};
 use crate::prove::fake::Fake;
 use crate::prove::{Backend, Blinding, CircuitData, Step};
 use crate::srs::develop::{develop, Target, ToxicWaste};
@@ -91,6 +92,55 @@ proptest! {
 #[test]
 fn same_bytes_as_bellperson_for_a_larger_circuit() {
     check(RandomCircuit { seed: 7, inputs: 70, aux: 9000, boolean_percent: 90, values: true }, 2);
+}
+
+/// A·w, B·w and C·w, one scalar a row.
+fn evaluated(matrices: &Matrices, witness: &Witness) -> Evaluated {
+    let rows = matrices.shape().rows() as usize;
+    let mut vectors: [Region; 3] = std::array::from_fn(|_| {
+        Region::zeroed(Class::WorkingSet, Stage::Proving, rows * size_of::<Scalar>()).unwrap()
+    });
+    let [a, b, c] = &mut vectors;
+    let cancel = Cancel::new();
+    matrices.evaluate(Matrix::A, witness, a.as_mut_slice(), &cancel).unwrap();
+    matrices.evaluate(Matrix::B, witness, b.as_mut_slice(), &cancel).unwrap();
+    matrices.evaluate_product(witness, c.as_mut_slice(), &cancel).unwrap();
+    let [a, b, c] = vectors;
+    Evaluated { a, b, c }
+}
+
+#[test]
+fn evaluation_vectors_made_before_give_the_same_sum() {
+    let backend = backend(2);
+    let folder = tempfile::tempdir().unwrap();
+    let circuit = RandomCircuit { seed: 5, inputs: 7, aux: 3000, boolean_percent: 90, values: true };
+    let (data, _) = data(&backend, folder.path(), circuit);
+    let cancel = Cancel::new();
+    let witness = Witness::generate(circuit, Expected { aux: 0, wide: 0 }, &cancel).unwrap();
+    let meter = Meter::unlimited();
+    let step = Step { circuit: &data, witness: &witness, cancel: &cancel, meter: &meter };
+    let expected = backend.start(&step).unwrap().h;
+    let vectors = evaluated(&data.matrices, &witness);
+    assert_eq!(backend.start_evaluated(&step, vectors).unwrap().h, expected);
+    let mut vectors = evaluated(&data.matrices, &witness);
+    vectors.c.as_mut_slice::<Scalar>()[0] += Scalar::ONE;
+    assert_ne!(backend.start_evaluated(&step, vectors).unwrap().h, expected);
+}
+
+#[test]
+fn an_evaluation_vector_of_another_length_is_refused() {
+    let backend = backend(1);
+    let folder = tempfile::tempdir().unwrap();
+    let circuit = RandomCircuit { seed: 4, inputs: 2, aux: 20, boolean_percent: 50, values: true };
+    let (data, _) = data(&backend, folder.path(), circuit);
+    let cancel = Cancel::new();
+    let witness = Witness::generate(circuit, Expected { aux: 0, wide: 0 }, &cancel).unwrap();
+    let mut vectors = evaluated(&data.matrices, &witness);
+    vectors.b.resize(vectors.b.len() - size_of::<Scalar>()).unwrap();
+    let meter = Meter::unlimited();
+    let step = Step { circuit: &data, witness: &witness, cancel: &cancel, meter: &meter };
+    let error = backend.start_evaluated(&step, vectors).unwrap_err();
+    assert_eq!(error.code(), crate::Code::InvalidArgument);
 }
 
 #[test]
