@@ -139,7 +139,7 @@ fn a_circuit_that_turns_out_too_large_for_the_machine() {
 
 #[test]
 fn everything_that_can_go_wrong_at_once() {
-    let asks = vec![ask(PorepC2, 2), ask(SnapUpdate, 1), ask(WinningPost, 1)];
+    let asks = vec![ask(PorepC2, 1), ask(SnapUpdate, 1), ask(WinningPost, 1)];
     let mut script = Script::new("everything at once", cpu_and_device(120), asks);
     script.budgets = vec![(50, true), (120, false)];
     script.allowance = Allowance { oversized: 1, waits: 1, ..Allowance::default() };
