@@ -49,8 +49,7 @@ impl Scheduler {
                 self.busy(&format!("unfinished requests would hold {intake}, at most {cap} are allowed"))
             );
         }
-        // Any accepted request can be served once all others have gone: intake is never what blocks it.
-        let largest = self.alone(id)?.max(self.largest_alone());
+        let largest = self.largest_beside(id)?;
         if intake.saturating_add(largest) > self.ledger.budget() {
             return Err(self.busy(&format!(
                 "the unfinished requests' {intake} and one partition's {largest} exceed the budget of {}",
@@ -100,6 +99,8 @@ impl Scheduler {
     fn enqueue(&mut self, submission: Submission) -> usize {
         let circuit = submission.costs.circuit;
         let urgency = circuit.kind.urgency();
+        #[cfg(test)]
+        let urgency = self.mutated_urgency(urgency);
         let deadline = submission.deadline.unwrap_or(u64::MAX);
         let key = Key { urgency, deadline, arrival: self.arrivals, job: submission.job };
         self.arrivals += 1;
