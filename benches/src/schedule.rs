@@ -1,6 +1,6 @@
 //! The scheduler alone: one step with ten thousand queued requests, and whether its memory grows.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -64,8 +64,8 @@ struct Driver {
     costs: Vec<Arc<Costs>>,
     events: VecDeque<Event>,
     /// By job: intake claim, witness claim, claim of the slot or of finishing.
-    held: std::collections::HashMap<JobId, [Option<ClaimId>; 3]>,
-    circuits: std::collections::HashMap<CircuitId, ClaimId>,
+    held: BTreeMap<JobId, [Option<ClaimId>; 3]>,
+    circuits: BTreeMap<CircuitId, ClaimId>,
     submitted: u64,
     answered: u64,
     steps: Vec<f64>,

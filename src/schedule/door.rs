@@ -114,6 +114,7 @@ impl Scheduler {
         }
         let entry = self.residency.learn(&submission.costs);
         entry.jobs += 1;
+        entry.intake = entry.intake.max(submission.intake);
         entry.partitions = submission.partitions;
         self.jobs.insert(key.job, Job::new(key, circuit, submission.partitions));
         position

@@ -74,9 +74,9 @@ impl Scheduler {
         let home = self.slots.home(urgency);
         let pinned = self.known(urgency).filter(|c| c.pinned);
         let pinned = pinned.fold(Bytes::ZERO, |sum, c| sum.saturating_add(c.residency()));
-        let beside = |c: &Circuit| match c.pinned {
-            true => c.alone(home).saturating_sub(c.residency()),
-            false => c.alone(home),
+        let beside = |c: &Circuit| {
+            let whole = c.alone(home).saturating_add(c.intake);
+            whole.saturating_sub(if c.pinned { c.residency() } else { Bytes::ZERO })
         };
         let largest = self.known(urgency).map(beside).max();
         pinned.saturating_add(largest.unwrap_or_default())

@@ -1,6 +1,6 @@
 //! The state machine: its parts, and which of them an event changes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::circuit::Circuit;
@@ -29,8 +29,8 @@ pub(super) enum Claimed {
 pub struct Scheduler {
     pub(super) settings: Settings,
     pub(super) ledger: Ledger,
-    pub(super) claims: HashMap<ClaimId, Claimed>,
-    pub(super) jobs: HashMap<JobId, Job>,
+    pub(super) claims: BTreeMap<ClaimId, Claimed>,
+    pub(super) jobs: BTreeMap<JobId, Job>,
     pub(super) order: BTreeSet<Key>,
     /// Jobs with partitions that nothing was claimed for yet, by circuit.
     pub(super) unstarted: BTreeMap<CircuitId, BTreeSet<Key>>,
@@ -82,8 +82,8 @@ impl Scheduler {
             residency: Residency::new(settings.pinned.clone(), settings.factors.clone()),
             settings,
             ledger,
-            claims: HashMap::new(),
-            jobs: HashMap::new(),
+            claims: BTreeMap::new(),
+            jobs: BTreeMap::new(),
             order: BTreeSet::new(),
             unstarted: BTreeMap::new(),
             queued: BTreeSet::new(),
