@@ -53,7 +53,8 @@ impl Scheduler {
         }
         let patience = self.settings.patience;
         circuit.blocked_since.map(|since| now.saturating_sub(since).min(patience)).hash(hasher);
-        (circuit.users, circuit.jobs, circuit.partitions, circuit.held.0, circuit.intake.0, circuit.known).hash(hasher);
+        (circuit.users, circuit.jobs, circuit.partitions, circuit.held.0, circuit.intake.0, circuit.known)
+            .hash(hasher);
         (circuit.factors.witness, circuit.factors.shared, circuit.factors.working_set).hash(hasher);
         (circuit.preload_asked, circuit.evict_asked).hash(hasher);
     }
