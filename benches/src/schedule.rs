@@ -1,6 +1,7 @@
 //! The scheduler alone: one step with ten thousand queued requests, and whether its memory grows.
 
-use std::collections::VecDeque;
+use std::alloc::System;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,11 +17,13 @@ use crate::report::{Goal, Report};
 use crate::Failure;
 
 #[global_allocator]
-static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const QUEUED: u64 = 10_000;
 /// Requests that pass through while the steps are timed.
-const PASSING: u64 = 20_000;
+const PASSING: u64 = 100_000;
+/// Looks at the memory in each half of them.
+const STRETCHES: u64 = 20;
 const MICROSECONDS: f64 = 1e6;
 
 /// Projected sizes of 32 GiB sectors, in MiB: witness, SRS, working set.
@@ -64,8 +67,8 @@ struct Driver {
     costs: Vec<Arc<Costs>>,
     events: VecDeque<Event>,
     /// By job: intake claim, witness claim, claim of the slot or of finishing.
-    held: std::collections::HashMap<JobId, [Option<ClaimId>; 3]>,
-    circuits: std::collections::HashMap<CircuitId, ClaimId>,
+    held: BTreeMap<JobId, [Option<ClaimId>; 3]>,
+    circuits: BTreeMap<CircuitId, ClaimId>,
     submitted: u64,
     answered: u64,
     steps: Vec<f64>,
@@ -175,9 +178,19 @@ pub fn run() -> Result<Report, Failure> {
     driver.run(4 * QUEUED)?;
     driver.timing = true;
     let memory = Region::new(ALLOCATOR);
-    driver.run(PASSING)?;
-    let change = memory.change();
-    let grown = change.bytes_allocated as f64 - change.bytes_deallocated as f64;
+    let held = |memory: &Region<System>| {
+        let change = memory.change();
+        change.bytes_allocated as f64 - change.bytes_deallocated as f64
+    };
+    // Queues breathe; what stays with the steps lifts the highest level of each stretch above the last one's.
+    let mut highest = [f64::MIN; 2];
+    for highest in &mut highest {
+        for _ in 0..STRETCHES {
+            driver.run(PASSING / 2 / STRETCHES)?;
+            *highest = highest.max(held(&memory));
+        }
+    }
+    let grown = (highest[1] - highest[0]).max(0.0);
     let mut steps = std::mem::take(&mut driver.steps);
     steps.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| steps[((steps.len() - 1) as f64 * share) as usize] * MICROSECONDS;
@@ -186,7 +199,8 @@ pub fn run() -> Result<Report, Failure> {
     report.note(format!("{queued} requests of three kinds are queued; {} steps are timed", steps.len()));
     report.value("one step, median", at(0.5), "us", Goal::AtMost(5.0));
     report.value("one step, 99 of 100 below", at(0.99), "us", Goal::None);
-    // The queues breathe by a few nodes; anything that stays with a step would be far more.
-    report.value("growth per step", grown / steps.len() as f64, "bytes", Goal::AtMost(0.01));
+    // Nodes that fill differently come to some hundredths; a word that stayed with each request would be one.
+    let growth = grown / (steps.len() / 2) as f64;
+    report.value("growth per step", growth, "bytes", Goal::AtMost(0.5));
     Ok(report)
 }

@@ -3,6 +3,8 @@
 use super::circuit::Presence;
 use super::contract::{Action, Outcome, Settings};
 use super::job::{Key, State};
+#[cfg(test)]
+use super::mutation::Mutation;
 use super::scheduler::{Claimed, Scheduler};
 use super::wait::Wait;
 use crate::error::{Error, Result};
@@ -68,6 +70,10 @@ impl Scheduler {
         circuit.wait = wait;
         let until = circuit.blocked_since.get_or_insert(now).saturating_add(patience);
         if now >= until {
+            #[cfg(test)]
+            if self.mutated(Mutation::DoorLeftOpen) {
+                return Ok(None);
+            }
             return Ok(Some(key.urgency));
         }
         self.wake_at(until);
@@ -89,7 +95,7 @@ impl Scheduler {
             return Ok(Step::NotNow(wait));
         }
         if self.beyond_budget(id)? {
-            return self.beyond_ceiling(now, key, id, actions);
+            return self.wait_for_budget(now, key, id, actions);
         }
         let circuit = self.circuit(id)?;
         let load = match circuit.presence {
@@ -99,6 +105,8 @@ impl Scheduler {
                 return Ok(Step::Blocked(Wait::Circuit))
             }
         };
+        #[cfg(test)]
+        let load = load || self.mutated(Mutation::LoadDoubled) && !circuit.is_resident();
         let home = self.slots.home(key.urgency);
         let (witness, turn) = (circuit.witness(), circuit.turn(home));
         let shared = if load { circuit.residency() } else { Bytes::ZERO };
@@ -112,8 +120,7 @@ impl Scheduler {
             return Ok(Step::Blocked(Wait::Memory));
         }
         if !self.ledger.fits(need) {
-            let hurry = key.urgency < Urgency::Patient || self.out_of_patience(now, id);
-            return self.clear_for(now, need, id, key, hurry, actions);
+            return self.clear_for(now, need, id, key, actions);
         }
         if load {
             self.load(id, actions)?;
@@ -124,20 +131,23 @@ impl Scheduler {
         Ok(Step::Admitted)
     }
 
-    /// One partition does not fit the present budget. Where it fits the ceiling neither, because projections or
-    /// pinned circuits grew after it was accepted, no budget will ever hold it.
-    fn beyond_ceiling(
+    /// A larger budget is waited for, unless none can be large enough: a measurement showed it after the
+    /// request was accepted.
+    fn wait_for_budget(
         &mut self,
         now: u64,
         key: Key,
         id: CircuitId,
         actions: &mut Vec<Action>,
     ) -> Result<Step> {
-        let alone = self.jobs.len() == 1;
-        let intake = if alone { self.ledger.class(Class::Intake) } else { Bytes::ZERO };
-        let Some(error) = self.too_large(id, intake)? else {
+        let need = self.alone(id)?.saturating_add(self.residency.pinned(id));
+        let intakes = self.claims.values().filter(|claimed| **claimed == Claimed::Intake).count();
+        let more_comes_back = self.anything_moves() || intakes > self.jobs.len();
+        if need <= self.settings.ceiling && (self.ledger.budget() < self.settings.ceiling || more_comes_back)
+        {
             return Ok(Step::NotNow(Wait::Memory));
-        };
+        }
+        let error = Error::from(self.ledger.refusal(need)).at(format!("{id} turned out larger"));
         self.end(now, key.job, Outcome::Failed(error), actions)?;
         Ok(Step::Ended)
     }
@@ -149,9 +159,9 @@ impl Scheduler {
         need: Bytes,
         id: CircuitId,
         key: Key,
-        hurry: bool,
         actions: &mut Vec<Action>,
     ) -> Result<Step> {
+        let hurry = key.urgency < Urgency::Patient || self.out_of_patience(now, id);
         if self.make_room(now, need, id, hurry, actions) || self.anything_moves() {
             return Ok(Step::Blocked(Wait::Memory));
         }
@@ -226,7 +236,10 @@ impl Scheduler {
         let busy = |limit: Urgency| self.synthesizing.values().filter(|u| **u >= limit).count();
         let all = workers + urgent_workers;
         match urgency {
-            Urgency::Patient => busy(Urgency::Patient) < workers && self.synthesizing.len() < all,
+            Urgency::Patient => {
+                busy(Urgency::Patient) < workers
+                    && self.synthesizing.len() < all - usize::from(urgent_workers > 1)
+            }
             Urgency::Urgent => {
                 busy(Urgency::Urgent) < all - usize::from(urgent_workers > 1) && self.synthesizing.len() < all
             }

@@ -53,6 +53,8 @@ pub(super) struct Circuit {
     pub jobs: usize,
     /// Partitions of the newest request.
     pub partitions: usize,
+    /// The largest of its requests, as decoded.
+    pub intake: Bytes,
     /// Bytes that its partitions hold: witnesses, turns and finishing sets.
     pub held: Bytes,
     /// Since when its first waiting partition lacks memory.
@@ -88,6 +90,7 @@ impl Circuit {
             users: 0,
             jobs: 0,
             partitions: 1,
+            intake: Bytes::ZERO,
             held: Bytes::ZERO,
             blocked_since: None,
             wait: Wait::Turn,
@@ -142,9 +145,11 @@ impl Circuit {
         self.witness().saturating_add(self.residency()).saturating_add(self.turn(slot))
     }
 
-    /// What is missing for one partition.
+    /// What is missing for a request of one partition.
     pub fn missing(&self, slot: usize) -> Bytes {
+        let intake = if self.jobs == 0 { self.intake } else { Bytes::ZERO };
         let partition = self.witness().saturating_add(self.turn(slot)).saturating_sub(self.held);
+        let partition = partition.saturating_add(intake);
         match self.presence {
             Presence::Resident { .. } | Presence::Loading { wanted: true, .. } => partition,
             _ => partition.saturating_add(self.residency()),

@@ -134,7 +134,11 @@ impl Scheduler {
             actions.push(Action::Preloaded { circuit: id, result: Ok(true) });
             return Ok(());
         }
-        if let Some(error) = self.too_large(id, Bytes::ZERO)? {
+        let need = self.alone(id)?.saturating_add(self.residency.pinned(id));
+        if need > self.settings.ceiling {
+            let mut refusal = self.ledger.refusal(need);
+            refusal.limit = self.settings.ceiling;
+            let error = Error::from(refusal).at(format!("one partition of {id}"));
             actions.push(Action::Preloaded { circuit: id, result: Err(error) });
             return Ok(());
         }

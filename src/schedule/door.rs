@@ -4,7 +4,7 @@ use super::contract::{Action, Submission};
 use super::job::{Job, Key};
 use super::scheduler::{Claimed, Scheduler};
 use crate::error::{Code, Error, Result};
-use crate::kind::{CircuitId, Urgency};
+use crate::kind::Urgency;
 use crate::memory::{Class, Demand, Stage};
 use crate::units::Bytes;
 
@@ -49,8 +49,7 @@ impl Scheduler {
                 self.busy(&format!("unfinished requests would hold {intake}, at most {cap} are allowed"))
             );
         }
-        // Any accepted request can be served once all others have gone: intake is never what blocks it.
-        let largest = self.alone(id)?.max(self.largest_alone());
+        let largest = self.largest_beside(id)?;
         if intake.saturating_add(largest) > self.ledger.budget() {
             return Err(self.busy(&format!(
                 "the unfinished requests' {intake} and one partition's {largest} exceed the budget of {}",
@@ -62,8 +61,16 @@ impl Scheduler {
 
     fn could_ever_fit(&self, submission: &Submission) -> Result<()> {
         let id = submission.costs.circuit;
-        if let Some(error) = self.too_large(id, submission.intake)? {
-            return Err(error);
+        let pinned = self.residency.pinned(id);
+        let need = self.alone(id)?.saturating_add(submission.intake).saturating_add(pinned);
+        if need > self.settings.ceiling {
+            let mut refusal = self.ledger.refusal(need);
+            refusal.limit = self.settings.ceiling;
+            let place = match pinned {
+                Bytes::ZERO => format!("one partition of {id}"),
+                pinned => format!("one partition of {id} beside pinned circuits of {pinned}"),
+            };
+            return Err(Error::from(refusal).at(place));
         }
         let circuit = self.circuit(id)?;
         let home = self.slots.home(id.kind.urgency());
@@ -73,22 +80,6 @@ impl Scheduler {
             return Err(Error::new(Code::BudgetExceeded, text));
         }
         Ok(())
-    }
-
-    /// Why one partition beside so many bytes of decoded requests will never fit, whatever the budget becomes.
-    pub(super) fn too_large(&self, id: CircuitId, intake: Bytes) -> Result<Option<Error>> {
-        let pinned = self.residency.pinned(id);
-        let need = self.alone(id)?.saturating_add(intake).saturating_add(pinned);
-        if need <= self.settings.ceiling {
-            return Ok(None);
-        }
-        let mut refusal = self.ledger.refusal(need);
-        refusal.limit = self.settings.ceiling;
-        let place = match pinned {
-            Bytes::ZERO => format!("one partition of {id}"),
-            pinned => format!("one partition of {id} beside pinned circuits of {pinned}"),
-        };
-        Ok(Some(Error::from(refusal).at(place)))
     }
 
     /// Bytes of decoded requests that one of this urgency may bring the sum to: the last eighth is PoSt's.
@@ -108,6 +99,8 @@ impl Scheduler {
     fn enqueue(&mut self, submission: Submission) -> usize {
         let circuit = submission.costs.circuit;
         let urgency = circuit.kind.urgency();
+        #[cfg(test)]
+        let urgency = self.mutated_urgency(urgency);
         let deadline = submission.deadline.unwrap_or(u64::MAX);
         let key = Key { urgency, deadline, arrival: self.arrivals, job: submission.job };
         self.arrivals += 1;
@@ -121,6 +114,7 @@ impl Scheduler {
         }
         let entry = self.residency.learn(&submission.costs);
         entry.jobs += 1;
+        entry.intake = entry.intake.max(submission.intake);
         entry.partitions = submission.partitions;
         self.jobs.insert(key.job, Job::new(key, circuit, submission.partitions));
         position

@@ -13,6 +13,17 @@ impl Scheduler {
         if self.draining {
             return 0;
         }
+        // What the budget cannot hold is refused, or waits for a larger budget.
+        let intake = self.ledger.class(Class::Intake);
+        let fits = |c: &Circuit| {
+            Some(
+                !self.beyond_budget(c.id()).ok()?
+                    && self.largest_beside(c.id()).ok()?.saturating_add(intake) <= self.ledger.budget(),
+            )
+        };
+        if !self.of_kind(kind).all(|c| fits(c).unwrap_or(false)) {
+            return 0;
+        }
         let open = self.settings.max_requests.saturating_sub(self.by_kind[kind as usize].0);
         let largest = self.of_kind(kind).map(|c| self.witnesses(c, c.partitions).0.max(1)).max();
         let Some(request) = largest else { return open };

@@ -7,8 +7,14 @@ mod circuit;
 mod circuits;
 mod contract;
 mod door;
+#[cfg(test)]
+mod explore;
+#[cfg(test)]
+mod fingerprint;
 mod headroom;
 mod job;
+#[cfg(test)]
+mod mutation;
 mod residency;
 mod room;
 mod scheduler;

@@ -2,6 +2,8 @@
 
 use super::circuit::Circuit;
 use super::contract::{Action, Step};
+#[cfg(test)]
+use super::mutation::Mutation;
 use super::residency::Idle;
 use super::scheduler::{Claimed, Scheduler};
 use crate::error::{Error, Result};
@@ -15,10 +17,14 @@ impl Scheduler {
         Ok(self.circuit(id)?.alone(self.slots.home(id.kind.urgency())))
     }
 
-    /// The same for the largest circuit with unfinished jobs.
-    pub(super) fn largest_alone(&self) -> Bytes {
-        let circuits = self.residency.iter().filter(|c| c.jobs > 0);
-        circuits.map(|c| c.alone(self.slots.home(c.urgency()))).max().unwrap_or_default()
+    /// The most that one partition needs of this circuit, or of those with unfinished jobs that are at least
+    /// so urgent. The intake leaves room for it: any accepted request can be served once all others have
+    /// gone, and what sealing needs is no reason to refuse PoSt.
+    pub(super) fn largest_beside(&self, id: CircuitId) -> Result<Bytes> {
+        let urgency = id.kind.urgency();
+        let circuits = self.residency.iter().filter(|c| c.jobs > 0 && c.urgency() <= urgency);
+        let largest = circuits.map(|c| c.alone(self.slots.home(c.urgency()))).max();
+        Ok(self.alone(id)?.max(largest.unwrap_or_default()))
     }
 
     /// Whether one partition does not fit into the present budget, whoever leaves.
@@ -31,6 +37,10 @@ impl Scheduler {
     /// at any time, still miss for one partition. Where the budget cannot hold both, the least urgent's part
     /// is given up first.
     pub(super) fn kept_back(&self, id: CircuitId) -> Result<Bytes> {
+        #[cfg(test)]
+        if self.mutated(Mutation::RoomNotKept) {
+            return Ok(Bytes::ZERO);
+        }
         let more_urgent: Vec<_> =
             Urgency::ALL.into_iter().filter(|urgency| *urgency < id.kind.urgency()).collect();
         if more_urgent.is_empty() {
@@ -64,9 +74,9 @@ impl Scheduler {
         let home = self.slots.home(urgency);
         let pinned = self.known(urgency).filter(|c| c.pinned);
         let pinned = pinned.fold(Bytes::ZERO, |sum, c| sum.saturating_add(c.residency()));
-        let beside = |c: &Circuit| match c.pinned {
-            true => c.alone(home).saturating_sub(c.residency()),
-            false => c.alone(home),
+        let beside = |c: &Circuit| {
+            let whole = c.alone(home).saturating_add(c.intake);
+            whole.saturating_sub(if c.pinned { c.residency() } else { Bytes::ZERO })
         };
         let largest = self.known(urgency).map(beside).max();
         pinned.saturating_add(largest.unwrap_or_default())
@@ -82,6 +92,8 @@ impl Scheduler {
         hurry: bool,
         actions: &mut Vec<Action>,
     ) -> bool {
+        #[cfg(test)]
+        let hurry = hurry || self.mutated(Mutation::EvictedTooSoon);
         let mut soon = self.ledger.free().saturating_add(self.residency.leaving(&self.ledger));
         let mut leave = Vec::new();
         let mut young = None;
@@ -120,6 +132,10 @@ impl Scheduler {
 
     /// Takes note of what may be promised from now on.
     pub(super) fn budget(&mut self, bytes: Bytes, pressed: bool) -> Result<()> {
+        #[cfg(test)]
+        if self.mutated(Mutation::BudgetNotFollowed) {
+            return Ok(());
+        }
         self.ledger.set_budget(bytes.min(self.settings.ceiling));
         self.pressed = pressed;
         self.slots.settle(&self.residency, &mut self.ledger)
@@ -152,6 +168,10 @@ impl Scheduler {
         bytes: Bytes,
         actions: &mut Vec<Action>,
     ) -> Result<()> {
+        #[cfg(test)]
+        if self.mutated(Mutation::OverrunNotBooked) {
+            return Ok(());
+        }
         let (id, slot, whole_turn) = match self.claims.get(&claim) {
             Some(Claimed::Turn { circuit, slot }) => (*circuit, *slot, true),
             Some(Claimed::Finish { circuit, slot }) => (*circuit, *slot, false),

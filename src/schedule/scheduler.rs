@@ -1,11 +1,13 @@
 //! The state machine: its parts, and which of them an event changes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::circuit::Circuit;
 use super::contract::{Action, Event, JobId, Outcome, Settings};
 use super::job::{Job, Key};
+#[cfg(test)]
+use super::mutation::Mutation;
 use super::residency::Residency;
 use super::slots::Slots;
 use crate::error::{Code, Error, Result};
@@ -27,8 +29,8 @@ pub(super) enum Claimed {
 pub struct Scheduler {
     pub(super) settings: Settings,
     pub(super) ledger: Ledger,
-    pub(super) claims: HashMap<ClaimId, Claimed>,
-    pub(super) jobs: HashMap<JobId, Job>,
+    pub(super) claims: BTreeMap<ClaimId, Claimed>,
+    pub(super) jobs: BTreeMap<JobId, Job>,
     pub(super) order: BTreeSet<Key>,
     /// Jobs with partitions that nothing was claimed for yet, by circuit.
     pub(super) unstarted: BTreeMap<CircuitId, BTreeSet<Key>>,
@@ -56,6 +58,9 @@ pub struct Scheduler {
     pub(super) requests: Arc<str>,
     pub(super) last_answer: Option<u64>,
     pub(super) answer_interval: u64,
+    /// A planted bug.
+    #[cfg(test)]
+    pub(super) mutation: Option<Mutation>,
 }
 
 impl Scheduler {
@@ -77,8 +82,8 @@ impl Scheduler {
             residency: Residency::new(settings.pinned.clone(), settings.factors.clone()),
             settings,
             ledger,
-            claims: HashMap::new(),
-            jobs: HashMap::new(),
+            claims: BTreeMap::new(),
+            jobs: BTreeMap::new(),
             order: BTreeSet::new(),
             unstarted: BTreeMap::new(),
             queued: BTreeSet::new(),
@@ -97,6 +102,8 @@ impl Scheduler {
             requests: Arc::from("requests"),
             last_answer: None,
             answer_interval: 5_000_000_000,
+            #[cfg(test)]
+            mutation: None,
         })
     }
 
@@ -191,6 +198,10 @@ impl Scheduler {
         if let Some(last) = self.last_answer.replace(now) {
             self.answer_interval = (self.answer_interval * 7 + now.saturating_sub(last)) / 8;
         }
+        #[cfg(test)]
+        if self.mutated(Mutation::AnsweredTwice) && matches!(outcome, Outcome::Failed(_)) {
+            actions.push(Action::Complete { job, outcome: outcome.clone() });
+        }
         actions.push(Action::Complete { job, outcome });
         if let Some(circuit) = self.residency.get_mut(entry.circuit) {
             circuit.jobs -= 1;
@@ -212,6 +223,10 @@ impl Scheduler {
     }
 
     fn expire(&mut self, now: u64, actions: &mut Vec<Action>) -> Result<()> {
+        #[cfg(test)]
+        if self.mutated(Mutation::DeadlineIgnored) {
+            return Ok(());
+        }
         while let Some((at, job)) = self.expiries.first().copied().filter(|(at, _)| *at <= now) {
             self.expiries.remove(&(at, job));
             let error = Error::new(Code::Timeout, "the job's time ran out before it was proved (timeouts.*)");
@@ -238,6 +253,10 @@ impl Scheduler {
             .ok_or_else(|| Error::internal(format!("claim {} was returned twice", claim.0)))?;
         let held = self.ledger.held(claim).map_or_else(Default::default, |demand| demand.total());
         match claimed {
+            #[cfg(test)]
+            Claimed::Finish { .. } if self.mutated(Mutation::FinishForgotten) => {}
+            #[cfg(test)]
+            Claimed::Turn { slot, .. } if self.mutated(Mutation::TurnForgotten) && self.orphaned(slot) => {}
             Claimed::Intake => drop(self.ledger.release(claim)?),
             Claimed::Finish { circuit, .. } => {
                 self.finishing -= 1;

@@ -2,6 +2,8 @@
 
 use super::contract::{Action, JobId, Outcome};
 use super::job::{State, WRONG_PROOFS};
+#[cfg(test)]
+use super::mutation::Mutation;
 use super::scheduler::{Claimed, Scheduler};
 use super::slots::Ask;
 use crate::error::Result;
@@ -30,6 +32,8 @@ impl Scheduler {
                 self.corrected(id, actions)?;
             }
         }
+        #[cfg(test)]
+        self.return_permit_early(job, partition)?;
         self.queued.insert((key, partition));
         Ok(())
     }
@@ -61,6 +65,10 @@ impl Scheduler {
     fn may_run(&self, slot: usize, job: JobId, partition: usize) -> bool {
         let Some(entry) = self.jobs.get(&job) else { return false };
         let only_cpu = entry.parts.get(partition).is_some_and(|part| part.only_cpu);
+        #[cfg(test)]
+        if self.mutated(Mutation::LaneForAll) {
+            return self.residency.is_resident(entry.circuit);
+        }
         self.slots.serves(slot, entry.key.urgency)
             && self.residency.is_resident(entry.circuit)
             && (!only_cpu || self.slots.is_cpu(slot))

@@ -91,7 +91,7 @@ fn a_request_that_a_measurement_shows_to_be_too_large_ends_with_an_error() {
     let limit = Some(Bytes(one_partition().0 + 4 * INTAKE.0));
     let world = Setup::new(Config { memory_limit: limit, ..config() }).on(liar()).unwrap();
     let error = world.failed(&world.start("a", ProofKind::PorepC2, 12), Code::BudgetExceeded);
-    assert!(error.contains("one partition of porep-2k") && error.contains("memory.limit"), "{error}");
+    assert!(error.contains("porep-2k turned out larger") && error.contains("memory.limit"), "{error}");
     let error = world.submit("b", ProofKind::PorepC2, 1).unwrap_err();
     assert_eq!(error.code(), Code::BudgetExceeded, "{error}");
     world.until("free", |status| {
