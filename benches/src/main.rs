@@ -1,6 +1,7 @@
 //! `forebay-bench NAME`: measures forebay beside its peers in one run and prints a table. Every figure in
 //! the documents comes from here.
 
+mod admission;
 mod concrete;
 mod contest;
 #[path = "../../tests/support/group.rs"]
@@ -8,6 +9,7 @@ mod control_group;
 mod curve;
 mod field;
 mod inputs;
+mod load;
 mod memory;
 mod msm;
 mod ntt;
@@ -23,6 +25,7 @@ mod sizes;
 mod srs;
 mod synthesis;
 mod timeline;
+mod urgent;
 mod world;
 
 use std::path::PathBuf;
@@ -76,6 +79,8 @@ struct Arguments {
     timeline: timeline::Options,
     #[command(flatten)]
     queue: queue::Options,
+    #[command(flatten)]
+    load: load::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -102,6 +107,10 @@ enum Bench {
     Schedule,
     /// A queue of PoRep partitions through pipelines that keep evaluation vectors, and through forebay.
     Queue,
+    /// Random mixes of requests under random limits: resident memory against what the ledger promised.
+    Admission,
+    /// How long PoSt waits while PoRep floods the queue.
+    Urgent,
     /// Memory over time while several requests run under a limit; draws a picture.
     Timeline,
 }
@@ -109,7 +118,7 @@ enum Bench {
 impl Bench {
     fn default_kind(self) -> ProofKind {
         match self {
-            Bench::Setup | Bench::Prove => ProofKind::WinningPost,
+            Bench::Setup | Bench::Prove | Bench::Urgent => ProofKind::WinningPost,
             _ => ProofKind::PorepC2,
         }
     }
@@ -146,6 +155,8 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         Bench::Scale => scale::run(&world, &arguments.scale),
         Bench::Schedule => schedule::run(),
         Bench::Queue => queue::run(&world, &arguments.queue),
+        Bench::Admission => admission::run(&world, &arguments.load),
+        Bench::Urgent => urgent::run(&world, kind, &arguments.load),
         Bench::Timeline => timeline::run(&world, kind, threads, &arguments.timeline),
     }
 }

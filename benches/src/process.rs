@@ -9,12 +9,19 @@ use cpu_time::ProcessTime;
 
 /// Resident anonymous bytes of this process: heap, stacks and anonymous mappings, not mapped files.
 pub fn anonymous() -> u64 {
+    status(&["RssAnon:"])
+}
+
+/// Resident bytes of this process, mapped files included.
+pub fn resident() -> u64 {
+    status(&["RssAnon:", "RssFile:"])
+}
+
+/// The sum of these lines of the process' status, in bytes.
+fn status(names: &[&str]) -> u64 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    text.lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"))
-        .and_then(|rest| rest.split_whitespace().next())
-        .and_then(|kib| kib.parse::<u64>().ok())
-        .map_or(0, |kib| kib << 10)
+    let ours = text.lines().filter_map(|line| names.iter().find_map(|name| line.strip_prefix(name)));
+    ours.filter_map(|rest| rest.split_whitespace().next()?.parse::<u64>().ok()).sum::<u64>() << 10
 }
 
 /// Samples anonymous resident bytes every millisecond and keeps the peak.

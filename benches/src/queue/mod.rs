@@ -56,7 +56,7 @@ pub fn run(world: &World, options: &Options) -> Result<Report, Failure> {
         return Ok(Report::default());
     }
     // Whatever is missing is made here, and the key's pages are read, before anything is measured.
-    world.load(KIND)?.srs.prefault(&Cancel::new())?;
+    world.load(KIND)?.srs.populate(&Cancel::new())?;
     match options.cgroup {
         Some(limit) => grouped::run(world, options, limit),
         None => alone(world, options),
