@@ -22,6 +22,7 @@ mod scale;
 mod schedule;
 mod setup;
 mod sizes;
+mod soak;
 mod srs;
 mod synthesis;
 mod timeline;
@@ -111,6 +112,8 @@ enum Bench {
     Admission,
     /// How long PoSt waits while PoRep floods the queue.
     Urgent,
+    /// Random requests, cancels, bad messages, moving limits and faults for minutes; then all must have come back.
+    Soak,
     /// Memory over time while several requests run under a limit; draws a picture.
     Timeline,
 }
@@ -157,6 +160,7 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         Bench::Queue => queue::run(&world, &arguments.queue),
         Bench::Admission => admission::run(&world, &arguments.load),
         Bench::Urgent => urgent::run(&world, kind, &arguments.load),
+        Bench::Soak => soak::run(&world, &arguments.load),
         Bench::Timeline => timeline::run(&world, kind, threads, &arguments.timeline),
     }
 }

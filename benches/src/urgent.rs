@@ -90,7 +90,8 @@ fn pass(
 ) -> Result<Vec<Passed>, Failure> {
     let bar = bar(messages.len() as u64, "{msg:32} {bar:32} {human_pos}/{human_len} {elapsed}");
     bar.set_message(what);
-    let flood_steps = || metric(&engine.metrics(), "forebay_stage_runs_total", &["\"porep_c2\"", "\"start\""]);
+    let flood_steps =
+        || metric(&engine.metrics(), "forebay_stage_runs_total", &["\"porep_c2\"", "\"start\""]);
     let mut passed = Vec::new();
     for message in messages {
         std::thread::sleep(PAUSE.mul_f64(random.gen()));

@@ -48,7 +48,7 @@ impl Outcome {
 /// Runs a mix in a process of its own.
 pub fn start(world: &World, seed: u64, number: u64) -> Result<Outcome, Failure> {
     let ended = Command::new(std::env::current_exe()?)
-        .args(["admission", "--seed", &seed.to_string(), "--mix", &number.to_string()])
+        .args(["admission", "--json", "--seed", &seed.to_string(), "--mix", &number.to_string()])
         .args(["--threads", &world.threads().to_string(), "--kernels", &world.kernels.to_string()])
         .arg("--cache")
         .arg(world.cache_folder())

@@ -37,7 +37,10 @@ pub fn run(world: &World, options: &Options) -> Result<Report, Failure> {
         bar.suspend(|| {
             let (ratio, seconds) = (outcome.ratio(), outcome.seconds);
             let (measured, projected) = (outcome.measured, outcome.projected);
-            eprintln!("mix {number}: {ratio:.4}: {measured} of {projected} promised, {seconds:.1} s: {}", mix.name());
+            eprintln!(
+                "mix {number}: {ratio:.4}: {measured} of {projected} promised, {seconds:.1} s: {}",
+                mix.name()
+            );
         });
         ran.push((number, mix, outcome));
         bar.inc(1);
@@ -57,7 +60,12 @@ fn judge(ran: &[(u64, Mix, Outcome)]) -> Result<Report, Failure> {
     report.value("measured over projected, most", most, "", Goal::AtMost(MOST));
     let over = count(&|o| o.whole > o.limit);
     report.value("mixes above memory.limit", over, "", Goal::AtMost(0.0));
-    report.value("steps that held more than promised", ran.iter().map(|(.., o)| o.overruns as f64).sum(), "", Goal::AtMost(0.0));
+    report.value(
+        "steps that held more than promised",
+        ran.iter().map(|(.., o)| o.overruns as f64).sum(),
+        "",
+        Goal::AtMost(0.0),
+    );
     report.value("requests proved", ran.iter().map(|(.., o)| o.proved as f64).sum(), "", Goal::None);
     let off = |outcome: &Outcome| (outcome.ratio() - (LEAST + MOST) / 2.0).abs();
     let worst = ran.iter().max_by(|x, y| off(&x.2).total_cmp(&off(&y.2))).ok_or("no mixes were run")?;

@@ -64,7 +64,8 @@ impl Counts {
 
     /// For the progress bar.
     pub fn line(&self) -> String {
-        let [submitted, proved, cancelled] = [What::Submitted, What::Proved, What::Cancelled].map(|w| self.get(w));
+        let [submitted, proved, cancelled] =
+            [What::Submitted, What::Proved, What::Cancelled].map(|w| self.get(w));
         format!("{submitted} requests, {proved} proved, {cancelled} cancelled")
     }
 
@@ -118,7 +119,12 @@ impl Tally {
         };
         row("accepted", self.accepted, "", Goal::AtLeast(1.0));
         row("accepted less answered", self.accepted - self.answered, "", Goal::AtMost(0.0));
-        row("accepted less completions heard", (self.accepted - self.completions).abs(), "", Goal::AtMost(0.0));
+        row(
+            "accepted less completions heard",
+            (self.accepted - self.completions).abs(),
+            "",
+            Goal::AtMost(0.0),
+        );
         row("panics caught", self.panics, "", Goal::None);
         row("faults of the scheduler", self.faults, "", Goal::AtMost(0.0));
         row("steps above their projection", self.overruns, "", Goal::None);

@@ -1,11 +1,11 @@
 //! One engine under load, the requests it gets, and how it comes to rest.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use forebay::engine::{Config, Engine};
-use forebay::kind::ProofKind;
+use forebay::kind::{CircuitId, ProofKind};
 use forebay::memory::{usage, Class, Stage};
 use forebay::units::Bytes;
 use forebay::wire::await_proof_response::Status;
@@ -21,7 +21,7 @@ use crate::Failure;
 const PATIENCE: Duration = Duration::from_secs(240);
 const LOOK: Duration = Duration::from_millis(5);
 /// Few, so that what is kept of ended jobs has its level soon.
-const KEPT: usize = 32;
+const KEPT: usize = 64;
 const QUEUED: usize = 12;
 
 /// An engine and what it is asked.
@@ -32,7 +32,7 @@ pub struct Ground {
     /// What the largest circuit needs alone.
     pub least: Bytes,
     pub requests: Vec<(ProofKind, Request)>,
-    pub circuits: Vec<forebay::kind::CircuitId>,
+    pub circuits: Vec<CircuitId>,
     completions: Arc<AtomicU64>,
     numbers: AtomicU64,
     /// Jobs whose clients gave up waiting.
@@ -64,7 +64,13 @@ impl Ground {
     }
 
     /// Requests of these kinds for an engine that is there.
-    pub fn on(world: &World, engine: Arc<Engine>, limit: Bytes, kinds: &[ProofKind]) -> Result<Ground, Failure> {
+    pub fn on(
+        world: &World,
+        engine: Arc<Engine>,
+        limit: Bytes,
+        kinds: &[ProofKind],
+    ) -> Result<Ground, Failure> {
+        let (least, _) = needs(world, kinds)?;
         let completions = Arc::<AtomicU64>::default();
         let heard = completions.clone();
         engine.on_completion(Arc::new(move || {
@@ -75,7 +81,7 @@ impl Ground {
         Ok(Ground {
             engine,
             limit,
-            least: Bytes(needs(world, kinds)?.0 .0 + Bytes::mib(48).0),
+            least: Bytes(least.0 + Bytes::mib(48).0),
             requests: requests.collect::<Result<_, Failure>>()?,
             circuits: circuits.collect::<Result<_, _>>()?,
             completions,
@@ -94,9 +100,25 @@ impl Ground {
         self.completions.load(Ordering::Relaxed)
     }
 
-    /// Nobody waits for this job until the engine is to come to rest.
+    /// Nobody waits for this job any more.
     pub fn leave(&self, job: String) {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner).push(job);
+        self.left().push(job);
+    }
+
+    fn left(&self) -> MutexGuard<'_, Vec<String>> {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts the answers of jobs that were left alone and have ended.
+    pub fn collect(&self, counts: &Counts) -> Result<(), Failure> {
+        let mut ended = Vec::new();
+        for job in std::mem::take(&mut *self.left()) {
+            match self.engine.poll(&job)?.status() {
+                Status::Unknown => self.leave(job),
+                _ => ended.push(job),
+            }
+        }
+        ended.iter().try_for_each(|job| self.answer(job, counts))
     }
 
     /// The answer to a job, counted; a wait without an end is a failure.
@@ -120,10 +142,8 @@ impl Ground {
     /// Every job is answered, every claim has come back, every circuit leaves.
     pub fn settle(&self, counts: &Counts) -> Result<(), Failure> {
         self.engine.set_memory_limit(self.limit)?;
-        let left = std::mem::take(&mut *self.left.lock().unwrap_or_else(PoisonError::into_inner));
-        for job in left {
-            self.late(&job, counts)?;
-        }
+        let left = std::mem::take(&mut *self.left());
+        left.iter().try_for_each(|job| self.answer(job, counts))?;
         let begun = Instant::now();
         loop {
             let status = self.engine.status();
@@ -142,16 +162,12 @@ impl Ground {
         }
         Ok(())
     }
-
-    /// A job that was left alone: its result may have been dropped to make room for newer ones.
-    fn late(&self, job: &str, counts: &Counts) -> Result<(), Failure> {
-        self.answer(job, counts)
-    }
 }
 
 /// Large buffers that are still there.
 pub fn counters(report: &mut Report) {
-    let cells = Class::ALL.into_iter().flat_map(|class| Stage::ALL.into_iter().map(move |stage| (class, stage)));
+    let cells =
+        Class::ALL.into_iter().flat_map(|class| Stage::ALL.into_iter().map(move |stage| (class, stage)));
     let (buffers, bytes) = cells.fold((0, 0), |(buffers, bytes), (class, stage)| {
         let (more, size) = usage::mapped(class, stage);
         (buffers + more, bytes + size.0)

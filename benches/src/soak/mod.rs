@@ -50,7 +50,7 @@ pub fn run(world: &World, options: &Options) -> Result<Report, Failure> {
     let faults = Faults::new(world, state.path())?;
     let soak = Soak {
         real: Ground::real(world)?,
-        faulty: Ground::on(world, faults.engine.clone(), faults.limit),
+        faulty: Ground::on(world, faults.engine.clone(), faults.limit, &faults::KINDS)?,
         faults,
         world,
         seed: options.seed,
@@ -68,7 +68,8 @@ impl Soak<'_> {
     /// Runs every client and every disturbance for so long; what they leave unfinished stays.
     fn load(&self, time: Duration, part: u64, counts: &Counts) -> Result<(), Failure> {
         let stop = AtomicBool::new(false);
-        let random = |n: u64| StdRng::seed_from_u64(self.seed.wrapping_mul(7919).wrapping_add(100 * part + n));
+        let random =
+            |n: u64| StdRng::seed_from_u64(self.seed.wrapping_mul(7919).wrapping_add(100 * part + n));
         std::thread::scope(|scope| {
             let mut threads = Vec::new();
             for (at, ground) in [&self.real, &self.faulty].into_iter().enumerate() {
