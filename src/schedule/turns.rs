@@ -61,7 +61,7 @@ impl Scheduler {
     fn may_run(&self, slot: usize, job: JobId, partition: usize) -> bool {
         let Some(entry) = self.jobs.get(&job) else { return false };
         let only_cpu = entry.parts.get(partition).is_some_and(|part| part.only_cpu);
-        self.slots.serves(slot, entry.key.urgency)
+        self.slots.takes(slot, entry.key.urgency)
             && self.residency.is_resident(entry.circuit)
             && (!only_cpu || self.slots.is_cpu(slot))
     }
