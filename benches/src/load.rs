@@ -52,7 +52,7 @@ pub fn metric(exposition: &str, name: &str, labels: &[&str]) -> f64 {
         let rest = line.strip_prefix(name).unwrap_or("-");
         rest.starts_with([' ', '{']) && labels.iter().all(|label| rest.contains(label))
     });
-    ours.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+    ours.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).fold(0.0, |sum, value| sum + value)
 }
 
 /// A bar on standard error; nothing is drawn where that is no terminal.

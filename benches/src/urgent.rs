@@ -18,6 +18,8 @@ use crate::world::World;
 use crate::Failure;
 
 const FLOOD: ProofKind = ProofKind::PorepC2;
+/// The labels of its heavy step.
+const HEAVY: [&str; 2] = ["\"porep_c2\"", "\"start\""];
 /// Unfinished PoReps at any time.
 const FLOODING: usize = 4;
 const POSTS: [ProofKind; 2] = [ProofKind::WinningPost, ProofKind::WindowPost];
@@ -131,9 +133,8 @@ fn rows(report: &mut Report, name: &str, passed: &[Passed]) {
 
 fn judge(report: &mut Report, passed: &[Passed], metrics: &str) {
     let most = |of: fn(&Passed) -> f64| passed.iter().map(of).fold(0.0, f64::max);
-    let labels = ["\"porep_c2\"", "\"start\""];
-    let steps = metric(metrics, "forebay_stage_runs_total", &labels);
-    let step = metric(metrics, "forebay_stage_seconds_total", &labels) / steps.max(1.0);
+    let steps = heavy_steps(metrics);
+    let step = metric(metrics, "forebay_stage_seconds_total", &HEAVY) / steps.max(1.0);
     let paused = metric(metrics, "forebay_paused_seconds_total", &[]);
     let delay = metric(metrics, "forebay_pause_delay_seconds", &[]);
     report.value("heavy steps of porep_c2 that ended meanwhile", steps, "", Goal::AtLeast(1.0));
@@ -145,6 +146,11 @@ fn judge(report: &mut Report, passed: &[Passed], metrics: &str) {
     report.value("paused, summed over threads", paused, "s", Goal::None);
 }
 
+/// Heavy steps of the flood that have ended.
+fn heavy_steps(metrics: &str) -> f64 {
+    metric(metrics, "forebay_stage_runs_total", &HEAVY)
+}
+
 /// PoReps that are always queued, and looks at the headroom meanwhile.
 struct Flood {
     stop: Arc<AtomicBool>,
@@ -153,7 +159,7 @@ struct Flood {
 }
 
 impl Flood {
-    /// Returns when the first of them is in the prover.
+    /// Returns when the first heavy step of them has ended: its length is what waits are judged by.
     fn start(world: &World, engine: &Arc<Engine>) -> Result<Flood, Failure> {
         let request = world.request(FLOOD)?;
         let stop = Arc::new(AtomicBool::new(false));
@@ -176,11 +182,8 @@ impl Flood {
             }
             Ok(())
         });
-        while engine.status().slots.iter().all(|slot| slot.job_id.is_empty()) {
-            if flooding.is_finished() {
-                break;
-            }
-            std::thread::sleep(LOOK);
+        while heavy_steps(&engine.metrics()) < 1.0 && !flooding.is_finished() {
+            std::thread::sleep(LOOK_AT_HEADROOM);
         }
         let (ours, ended) = (engine.clone(), stop.clone());
         let looking = std::thread::spawn(move || look(&ours, &ended));

@@ -1,7 +1,7 @@
 //! One mix in a process of its own: what it held, and what was promised for it.
 
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use forebay::engine::{Engine, Shutdown};
 use forebay::kind::ProofKind;
@@ -10,19 +10,26 @@ use forebay::wire::await_proof_response::Status;
 use serde::{Deserialize, Serialize};
 
 use super::mix::Mix;
-use super::sampler::{ByClass, Peaks, Sampler};
+use super::sampler::{ByClass, Sampler};
 use crate::load;
-use crate::process::resident;
+use crate::process::Resident;
 use crate::world::World;
 use crate::Failure;
+
+/// Longer than any mix takes.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// What came of one mix.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Outcome {
     /// The highest resident bytes, less those before the engine was opened.
-    pub measured: u64,
+    pub measured: Resident,
     /// The same less those before this process had proved anything: program and tables included.
     pub whole: u64,
+    /// The most that large buffers counted.
+    pub buffers: u64,
+    /// The most resident bytes beside the buffers that were counted then: heap, stacks, pages of the program.
+    pub beside: u64,
     /// The most that the ledger had promised.
     pub projected: u64,
     /// `memory.limit`.
@@ -40,8 +47,21 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Measured over projected.
     pub fn ratio(&self) -> f64 {
-        self.measured as f64 / self.projected as f64
+        self.measured.total() as f64 / self.projected as f64
+    }
+
+    /// Such as `0.9312 (0.9278 in buffers) of 69.8 MB, 3.2 s: 1 winning_post`.
+    pub fn line(&self, mix: &Mix) -> String {
+        let (projected, seconds) = (self.projected as f64 / 1e6, self.seconds);
+        let (ratio, booked) = (self.ratio(), self.booked());
+        format!("{ratio:.4} ({booked:.4} in buffers) of {projected:.1} MB, {seconds:.1} s: {}", mix.name())
+    }
+
+    /// What large buffers counted over what was projected for them.
+    pub fn booked(&self) -> f64 {
+        self.buffers as f64 / self.projected as f64
     }
 }
 
@@ -64,26 +84,28 @@ pub fn start(world: &World, seed: u64, number: u64) -> Result<Outcome, Failure> 
 pub fn run(world: &World, mix: &Mix) -> Result<(), Failure> {
     let messages = mix.messages(world)?;
     let limit = mix.limit(world, &messages)?;
-    let first = resident();
+    let first = Resident::now();
     warm_up(world)?;
-    let before = resident();
+    let before = Resident::now();
     let (begun, workers) = (Instant::now(), mix.workers);
     let engine = Engine::open(load::config(world, limit, workers))?;
-    let sampler = Sampler::start(&engine);
+    let sampler = Sampler::start(&engine, before);
     let proved = prove(&engine, &messages);
-    let Peaks { resident, counted, promised } = sampler.finish();
+    let peaks = sampler.finish();
     let memory = engine.status().memory;
     engine.shutdown(Shutdown::Drain);
     let outcome = Outcome {
-        measured: resident.saturating_sub(before),
-        whole: resident.saturating_sub(first),
+        measured: peaks.resident.since(before),
+        whole: peaks.resident.since(first).total(),
+        buffers: peaks.buffers,
+        beside: peaks.beside,
         projected: memory.peak,
         limit: limit.0,
         overruns: memory.overruns,
         proved: proved?,
         seconds: begun.elapsed().as_secs_f64(),
-        counted,
-        promised,
+        counted: peaks.counted,
+        promised: peaks.promised,
     };
     println!("{}", serde_json::to_string(&outcome)?);
     Ok(())
@@ -103,7 +125,12 @@ fn prove(engine: &Engine, messages: &[Vec<u8>]) -> Result<usize, Failure> {
     let submitted = messages.iter().map(|message| Ok(engine.submit(message)?.job_id));
     let jobs: Vec<String> = submitted.collect::<Result<_, Failure>>()?;
     for job in &jobs {
-        let answer = engine.wait(job, None)?;
+        let answer = engine.wait(job, Some(PATIENCE))?;
+        if answer.status() == Status::Timeout {
+            let faults = load::metric(&engine.metrics(), "forebay_scheduler_faults_total", &[]);
+            let status = serde_json::to_string(&engine.status())?;
+            return Err(format!("{job} hangs, {faults} faults of the scheduler: {status}").into());
+        }
         if answer.status() != Status::Completed {
             return Err(format!("{job} ended without a proof: {}", answer.error_message).into());
         }

@@ -6,8 +6,9 @@ mod mix;
 mod sampler;
 
 use forebay::kind::ProofKind;
+use forebay::units::Bytes;
 
-use crate::load::{bar, quantiles, Options};
+use crate::load::{self, bar, quantiles, Options};
 use crate::report::{Goal, Report};
 use crate::world::World;
 use crate::Failure;
@@ -34,39 +35,40 @@ pub fn run(world: &World, options: &Options) -> Result<Report, Failure> {
         let mix = Mix::draw(options.seed, number);
         bar.set_message(mix.name());
         let outcome = child::start(world, options.seed, number)?;
-        bar.suspend(|| {
-            let (ratio, seconds) = (outcome.ratio(), outcome.seconds);
-            let (measured, projected) = (outcome.measured, outcome.projected);
-            eprintln!(
-                "mix {number}: {ratio:.4}: {measured} of {projected} promised, {seconds:.1} s: {}",
-                mix.name()
-            );
-        });
+        bar.suspend(|| eprintln!("mix {number}: {}", outcome.line(&mix)));
         ran.push((number, mix, outcome));
         bar.inc(1);
     }
     bar.finish_and_clear();
-    judge(&ran)
+    judge(&ran, load::config(world, Bytes::ZERO, 1).memory_margin.0)
 }
 
-fn judge(ran: &[(u64, Mix, Outcome)]) -> Result<Report, Failure> {
+fn judge(ran: &[(u64, Mix, Outcome)], margin: u64) -> Result<Report, Failure> {
     let mut report = Report::default();
-    let mut ratios: Vec<f64> = ran.iter().map(|(.., outcome)| outcome.ratio()).collect();
-    let [least, median, most] = quantiles(&mut ratios, [0.0, 0.5, 1.0]);
-    let count = |pass: &dyn Fn(&Outcome) -> bool| ran.iter().filter(|(.., o)| pass(o)).count() as f64;
-    report.value("mixes judged", ran.len() as f64, "", Goal::AtLeast(1.0));
-    report.value("measured over projected, least", least, "", Goal::AtLeast(LEAST));
-    report.value("measured over projected, median", median, "", Goal::None);
-    report.value("measured over projected, most", most, "", Goal::AtMost(MOST));
-    let over = count(&|o| o.whole > o.limit);
-    report.value("mixes above memory.limit", over, "", Goal::AtMost(0.0));
+    let mut spread = |name: &str, of: fn(&Outcome) -> f64, least: Goal, most: Goal| {
+        let mut sample: Vec<f64> = ran.iter().map(|(.., outcome)| of(outcome)).collect();
+        let values = quantiles(&mut sample, [0.0, 0.5, 1.0]);
+        for ((share, value), goal) in
+            ["least", "median", "most"].into_iter().zip(values).zip([least, Goal::None, most])
+        {
+            report.value(&format!("{name}, {share}"), value, "", goal);
+        }
+    };
+    spread("measured over projected", Outcome::ratio, Goal::AtLeast(LEAST), Goal::None);
+    spread("of it in large buffers", Outcome::booked, Goal::AtLeast(LEAST), Goal::AtMost(MOST));
+    let sum = |of: &dyn Fn(&Outcome) -> u64| ran.iter().map(|(.., o)| of(o)).sum::<u64>() as f64;
+    let most =
+        |of: &dyn Fn(&Outcome) -> u64| ran.iter().map(|(.., o)| of(o)).max().unwrap_or_default() as f64;
+    report.value("beside large buffers, most", most(&|o| o.beside), "bytes", Goal::AtMost(margin as f64));
     report.value(
-        "steps that held more than promised",
-        ran.iter().map(|(.., o)| o.overruns as f64).sum(),
-        "",
+        "above memory.limit, most",
+        most(&|o| o.whole.saturating_sub(o.limit)),
+        "bytes",
         Goal::AtMost(0.0),
     );
-    report.value("requests proved", ran.iter().map(|(.., o)| o.proved as f64).sum(), "", Goal::None);
+    report.value("steps that held more than promised", sum(&|o| o.overruns), "", Goal::AtMost(0.0));
+    report.value("mixes judged", ran.len() as f64, "", Goal::AtLeast(1.0));
+    report.value("requests proved", sum(&|o| o.proved as u64), "", Goal::AtLeast(1.0));
     let off = |outcome: &Outcome| (outcome.ratio() - (LEAST + MOST) / 2.0).abs();
     let worst = ran.iter().max_by(|x, y| off(&x.2).total_cmp(&off(&y.2))).ok_or("no mixes were run")?;
     describe(&mut report, worst);
@@ -75,16 +77,18 @@ fn judge(ran: &[(u64, Mix, Outcome)]) -> Result<Report, Failure> {
 
 /// The mix whose ratio lies farthest from the middle of what it may be.
 fn describe(report: &mut Report, (number, mix, outcome): &(u64, Mix, Outcome)) {
-    let Outcome { measured, projected, limit, .. } = outcome;
     report.note(format!(
-        "worst mix: number {number}: {}; {} synthesis workers; {measured} bytes measured, {projected} promised, limit {limit}",
-        mix.name(),
-        mix.workers
+        "worst mix: number {number}, {} synthesis workers: {}",
+        mix.workers,
+        outcome.line(mix)
     ));
     for (class, promised) in &outcome.promised {
         let counted = outcome.counted.get(class).copied().unwrap_or_default();
-        report.note(format!("  {class}: {counted} bytes in buffers, {promised} promised"));
+        report.note(format!("  {class}: {counted} bytes in buffers at the peak, {promised} promised"));
     }
-    let counted: u64 = outcome.counted.values().sum();
-    report.note(format!("  resident beside the buffers: {} bytes", *measured as i64 - counted as i64));
+    let Outcome { measured, projected, limit, .. } = outcome;
+    report.note(format!(
+        "  resident: {} bytes anonymous, {} of files; promised {projected}; memory.limit {limit}",
+        measured.anonymous, measured.file
+    ));
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use forebay::engine::Engine;
 use forebay::memory::{usage, Class, Stage};
 
-use crate::process::resident;
+use crate::process::Resident;
 
 /// Bytes by class.
 pub type ByClass = BTreeMap<String, u64>;
@@ -22,11 +22,27 @@ const LEDGER_EVERY: u32 = 20;
 #[derive(Clone, Debug, Default)]
 pub struct Peaks {
     /// Resident bytes of the process.
-    pub resident: u64,
+    pub resident: Resident,
+    /// The most that large buffers counted.
+    pub buffers: u64,
+    /// The most resident bytes beside the buffers that were counted then, above those of the beginning.
+    pub beside: u64,
     /// What large buffers counted when resident memory was highest.
     pub counted: ByClass,
     /// What was promised when most was promised, as far as it was seen.
     pub promised: ByClass,
+}
+
+impl Peaks {
+    fn see(&mut self, before: Resident) {
+        let (resident, counted) = (Resident::now(), counted());
+        let buffers = counted.values().sum();
+        self.buffers = self.buffers.max(buffers);
+        self.beside = self.beside.max(resident.total().saturating_sub(before.total() + buffers));
+        if resident.total() > self.resident.total() {
+            (self.resident, self.counted) = (resident, counted);
+        }
+    }
 }
 
 /// A thread that looks again and again.
@@ -36,7 +52,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    pub fn start(engine: &Arc<Engine>) -> Sampler {
+    /// `before`: resident bytes before the engine was opened.
+    pub fn start(engine: &Arc<Engine>, before: Resident) -> Sampler {
         let stop = Arc::new(AtomicBool::new(false));
         let (ended, engine) = (stop.clone(), engine.clone());
         let thread = std::thread::spawn(move || {
@@ -45,11 +62,7 @@ impl Sampler {
                 if ended.load(Ordering::Relaxed) {
                     break;
                 }
-                let now = resident();
-                if now > peaks.resident {
-                    peaks.resident = now;
-                    peaks.counted = counted();
-                }
+                peaks.see(before);
                 if turn % LEDGER_EVERY == 0 {
                     promised(&engine, &mut most, &mut peaks.promised);
                 }

@@ -112,7 +112,9 @@ impl Ground {
     /// Counts the answers of jobs that were left alone and have ended.
     pub fn collect(&self, counts: &Counts) -> Result<(), Failure> {
         let mut ended = Vec::new();
-        for job in std::mem::take(&mut *self.left()) {
+        // Nothing may be locked while jobs are looked at.
+        let left = std::mem::take(&mut *self.left());
+        for job in left {
             match self.engine.poll(&job)?.status() {
                 Status::Unknown => self.leave(job),
                 _ => ended.push(job),

@@ -15,7 +15,7 @@ use rand::rngs::StdRng;
 use rand::SeedableRng;
 
 use crate::load::{bar, Options};
-use crate::process::resident;
+use crate::process::Resident;
 use crate::report::{Goal, Report};
 use crate::world::World;
 use crate::Failure;
@@ -46,6 +46,7 @@ pub fn run(world: &World, options: &Options) -> Result<Report, Failure> {
     for kind in forebay::kind::ProofKind::ALL {
         drop(world.load(kind)?);
     }
+    faults::keep_quiet();
     let state = tempfile::tempdir()?;
     let faults = Faults::new(world, state.path())?;
     let soak = Soak {
@@ -116,7 +117,7 @@ impl Soak<'_> {
         for ground in [&self.real, &self.faulty] {
             ground.settle(counts)?;
         }
-        Ok(resident())
+        Ok(Resident::now().total())
     }
 
     fn judge(&self, level: u64, end: u64, counts: &Counts) -> Result<Report, Failure> {
