@@ -1,6 +1,7 @@
 //! `forebay-bench NAME`: measures forebay beside its peers in one run and prints a table. Every figure in
 //! the documents comes from here.
 
+mod admission;
 mod concrete;
 mod contest;
 #[path = "../../tests/support/group.rs"]
@@ -8,6 +9,7 @@ mod control_group;
 mod curve;
 mod field;
 mod inputs;
+mod load;
 mod memory;
 mod msm;
 mod ntt;
@@ -20,9 +22,11 @@ mod scale;
 mod schedule;
 mod setup;
 mod sizes;
+mod soak;
 mod srs;
 mod synthesis;
 mod timeline;
+mod urgent;
 mod world;
 
 use std::path::PathBuf;
@@ -76,6 +80,8 @@ struct Arguments {
     timeline: timeline::Options,
     #[command(flatten)]
     queue: queue::Options,
+    #[command(flatten)]
+    load: load::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -102,6 +108,12 @@ enum Bench {
     Schedule,
     /// A queue of PoRep partitions through pipelines that keep evaluation vectors, and through forebay.
     Queue,
+    /// Random mixes of requests under random limits: resident memory against what the ledger promised.
+    Admission,
+    /// How long PoSt waits while PoRep floods the queue.
+    Urgent,
+    /// Random requests, cancels, bad messages, moving limits and faults for minutes; then all must have come back.
+    Soak,
     /// Memory over time while several requests run under a limit; draws a picture.
     Timeline,
 }
@@ -109,7 +121,7 @@ enum Bench {
 impl Bench {
     fn default_kind(self) -> ProofKind {
         match self {
-            Bench::Setup | Bench::Prove => ProofKind::WinningPost,
+            Bench::Setup | Bench::Prove | Bench::Urgent => ProofKind::WinningPost,
             _ => ProofKind::PorepC2,
         }
     }
@@ -146,6 +158,9 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         Bench::Scale => scale::run(&world, &arguments.scale),
         Bench::Schedule => schedule::run(),
         Bench::Queue => queue::run(&world, &arguments.queue),
+        Bench::Admission => admission::run(&world, &arguments.load),
+        Bench::Urgent => urgent::run(&world, kind, &arguments.load),
+        Bench::Soak => soak::run(&world, &arguments.load),
         Bench::Timeline => timeline::run(&world, kind, threads, &arguments.timeline),
     }
 }

@@ -9,12 +9,45 @@ use cpu_time::ProcessTime;
 
 /// Resident anonymous bytes of this process: heap, stacks and anonymous mappings, not mapped files.
 pub fn anonymous() -> u64 {
+    status(["RssAnon:"])[0]
+}
+
+/// Resident bytes of this process.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Resident {
+    /// Heap, stacks and anonymous mappings.
+    pub anonymous: u64,
+    /// Mapped files: keys, and the program itself.
+    pub file: u64,
+}
+
+impl Resident {
+    /// As it is now.
+    pub fn now() -> Resident {
+        let [anonymous, file] = status(["RssAnon:", "RssFile:"]);
+        Resident { anonymous, file }
+    }
+
+    /// Both together.
+    pub fn total(self) -> u64 {
+        self.anonymous + self.file
+    }
+
+    /// What has come since then.
+    pub fn since(self, before: Resident) -> Resident {
+        let anonymous = self.anonymous.saturating_sub(before.anonymous);
+        Resident { anonymous, file: self.file.saturating_sub(before.file) }
+    }
+}
+
+/// These lines of the process' status, in bytes.
+fn status<const N: usize>(names: [&str; N]) -> [u64; N] {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    text.lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"))
-        .and_then(|rest| rest.split_whitespace().next())
-        .and_then(|kib| kib.parse::<u64>().ok())
-        .map_or(0, |kib| kib << 10)
+    let value = |name| {
+        let rest = text.lines().find_map(|line: &str| line.strip_prefix(name))?;
+        rest.split_whitespace().next()?.parse::<u64>().ok()
+    };
+    names.map(|name| value(name).unwrap_or_default() << 10)
 }
 
 /// Samples anonymous resident bytes every millisecond and keeps the peak.

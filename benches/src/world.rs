@@ -9,9 +9,10 @@ use forebay::engine::Config;
 use forebay::filecoin::{self, FilecoinCatalog};
 use forebay::kind::{CircuitId, ProofKind};
 use forebay::prove::cpu::{CpuBackend, Kernels};
-use forebay::prove::{Catalog, CircuitData, ProofTask};
+use forebay::prove::{Backend, Catalog, CircuitData, ProofTask};
 use forebay::srs::develop::ToxicWaste;
 use forebay::srs::{Store, StoreConfig, Work};
+use forebay::units::Bytes;
 use forebay::wire::SubmitProofRequest;
 use forebay_sector::{Kind, Message, Recipe, Request, Sector, SECTOR_SIZE};
 
@@ -31,6 +32,25 @@ fn of_sector(kind: ProofKind) -> Kind {
         ProofKind::SnapUpdate => Kind::SnapUpdate,
         ProofKind::WindowPost => Kind::WindowPost,
         ProofKind::WinningPost => Kind::WinningPost,
+    }
+}
+
+/// Projected bytes of one partition of a circuit.
+pub struct Needs {
+    /// SRS and matrices.
+    pub shared: Bytes,
+    /// The compact witness.
+    pub witness: Bytes,
+    /// A prover slot's turn.
+    pub turn: Bytes,
+    /// The rest of the proof after it.
+    pub finish: Bytes,
+}
+
+impl Needs {
+    /// What one partition needs when it is alone.
+    pub fn alone(&self) -> Bytes {
+        Bytes(self.shared.0 + self.witness.0 + self.turn.0)
     }
 }
 
@@ -135,6 +155,18 @@ impl World {
         Ok(self.pool.install(|| self.catalog.load(id, &Cancel::new()))?)
     }
 
+    /// What the engine will promise for one partition of a kind.
+    pub fn needs(&self, kind: ProofKind) -> Result<Needs, Failure> {
+        let footprint = self.catalog.footprint(self.circuit_id(kind)?)?;
+        let finish = self.core.finishing_set(&footprint.shape, footprint.wide_hint);
+        Ok(Needs {
+            shared: Bytes(footprint.srs.0 + footprint.matrices.0),
+            witness: footprint.witness,
+            turn: self.core.working_set(&footprint.shape).max(finish),
+            finish,
+        })
+    }
+
     /// A decoded request of the real sector.
     pub fn task(&self, kind: ProofKind) -> Result<Arc<dyn ProofTask>, Failure> {
         World::decode(&self.request(kind)?.encode_to_vec())
@@ -149,8 +181,12 @@ impl World {
     /// Serialized requests of the real sector that differ in their names.
     pub fn messages(&self, kind: ProofKind, count: usize) -> Result<Vec<Vec<u8>>, Failure> {
         let request = self.request(kind)?;
-        let named = |i| Request { request_id: format!("{}-{i}", request.request_id), ..request.clone() };
-        Ok((0..count).map(|i| named(i).encode_to_vec()).collect())
+        Ok((0..count).map(|i| World::named(&request, &format!("{}-{i}", request.request_id))).collect())
+    }
+
+    /// The same request under another name, serialized.
+    pub fn named(request: &Request, name: &str) -> Vec<u8> {
+        Request { request_id: name.to_owned(), ..request.clone() }.encode_to_vec()
     }
 
     /// The request of a kind, of the real sector.

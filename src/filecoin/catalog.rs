@@ -53,8 +53,8 @@ impl<A: Arithmetic> FilecoinCatalog<A> {
     /// The projection from compiled matrices, where these are there.
     fn peek(&self, id: CircuitId) -> Result<Option<Footprint>> {
         let known = Matrices::peek(&self.matrix_path(id)?).ok();
-        let ours = known.filter(|(tag, ..)| *tag == id.to_string());
-        Ok(ours.map(|(_, shape, wide)| project(id, &shape, wide, footprint::matrices_bytes(&shape))))
+        let ours = known.filter(|summary| summary.tag == id.to_string());
+        Ok(ours.map(|ours| project(id, &ours.shape, ours.wide_hint, ours.mapped)))
     }
 
     fn known(&self, id: CircuitId) -> Option<Footprint> {
@@ -103,7 +103,7 @@ impl<A: Arithmetic + Send> Catalog for FilecoinCatalog<A> {
     /// Kept with the matrices where it is more than was known.
     fn learn(&self, id: CircuitId, wide: u64) -> Result<()> {
         let path = self.matrix_path(id)?;
-        let (_, _, remembered) = Matrices::peek(&path)?;
+        let remembered = Matrices::peek(&path)?.wide_hint;
         if remembered.is_some_and(|known| known >= wide) {
             return Ok(());
         }

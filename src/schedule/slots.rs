@@ -80,6 +80,15 @@ impl Slots {
         self.slots.get(slot).is_some_and(|slot| urgency <= slot.settings.serves)
     }
 
+    /// Whether a slot takes turns of this urgency. Where the processor has a lane for just that, its other slots
+    /// would only hold memory: the work runs on the lane's threads.
+    pub fn takes(&self, slot: usize, urgency: Urgency) -> bool {
+        let home = self.home(urgency);
+        let exact = |i: usize| self.slots.get(i).is_some_and(|slot| slot.settings.serves == urgency);
+        let elsewhere = self.is_cpu(slot) && self.is_cpu(home) && exact(home) && !exact(slot);
+        self.serves(slot, urgency) && !elsewhere
+    }
+
     /// The slot that partitions of this urgency can always rely on.
     pub fn home(&self, urgency: Urgency) -> usize {
         let lanes = self.slots.iter().enumerate();
@@ -210,5 +219,28 @@ impl Slots {
             turn: slot.turn.map(|(_, job, partition)| (job, partition)),
         };
         self.slots.iter().enumerate().map(view).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn post_takes_the_lane_that_is_its_own_and_devices() {
+        let device = SlotSettings::device(Bytes(1));
+        let [urgent, critical] = [Urgency::Urgent, Urgency::Critical].map(SlotSettings::cpu_lane);
+        let taken = |settings: &[SlotSettings], urgency| -> Vec<usize> {
+            let mut ledger = Ledger::new(Bytes(1));
+            let slots = Slots::new(settings, &mut ledger).unwrap();
+            (0..slots.len()).filter(|slot| slots.takes(*slot, urgency)).collect()
+        };
+        let lanes = [SlotSettings::CPU, device, urgent, critical];
+        assert_eq!(taken(&lanes, Urgency::Critical), [1, 3]);
+        assert_eq!(taken(&lanes, Urgency::Urgent), [1, 2]);
+        assert_eq!(taken(&lanes, Urgency::Patient), [0, 1]);
+        assert_eq!(taken(&[SlotSettings::CPU, urgent], Urgency::Critical), [0, 1]);
+        assert_eq!(taken(&[SlotSettings::CPU, critical, critical], Urgency::Critical), [1, 2]);
+        assert_eq!(taken(&[SlotSettings::CPU], Urgency::Critical), [0]);
     }
 }

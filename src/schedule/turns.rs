@@ -69,7 +69,7 @@ impl Scheduler {
         if self.mutated(Mutation::LaneForAll) {
             return self.residency.is_resident(entry.circuit);
         }
-        self.slots.serves(slot, entry.key.urgency)
+        self.slots.takes(slot, entry.key.urgency)
             && self.residency.is_resident(entry.circuit)
             && (!only_cpu || self.slots.is_cpu(slot))
     }

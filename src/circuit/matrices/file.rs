@@ -7,6 +7,7 @@
 //! | 2, n | length of the circuit's tag, the tag (UTF-8) |
 //! | 8 × 8 | shape: inputs, aux, constraints, non-zeros of A and B, densities of A aux, B input, B aux |
 //! | 8 | wide values of a measured witness; all ones where none was measured |
+//! | 8 | bytes that they take in memory |
 //! | 6 × 8 | lengths: dictionary before compression; then of the compressed sections in their order: dictionary with chunk table, frames, a_aux, b_input, b_aux |
 //! | 32, 32 | BLAKE2b-256 of the sections, and of the header up to here |
 //! | … | the sections; all but the frames (which are compressed one by one) are zstd frames |
@@ -25,12 +26,12 @@ use crate::memory::{Class, RegionVec, Stage};
 use super::sequence::Sequence;
 
 const MAGIC: [u8; 8] = *b"FOREBAYM";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const MAX_TAG: usize = 256;
 pub(super) const DIGEST: usize = 32;
 const SECTIONS: usize = 5;
 /// Header bytes beside the tag.
-const FIXED: usize = 8 + 4 + 4 + 2 + 8 * 8 + 8 + 8 * (1 + SECTIONS) + 2 * DIGEST;
+const FIXED: usize = 8 + 4 + 4 + 2 + 8 * 8 + 8 + 8 + 8 * (1 + SECTIONS) + 2 * DIGEST;
 /// Level of the dictionary and the densities.
 const LEVEL: i32 = 19;
 /// The largest dictionary read; that of a circuit with a billion distinct terms is smaller.
@@ -42,6 +43,7 @@ pub(super) struct Header {
     pub(super) tag: String,
     pub(super) shape: Shape,
     pub(super) wide_hint: Option<u64>,
+    pub(super) mapped: u64,
     dictionary_len: u64,
     sections: [u64; SECTIONS],
     digest: [u8; DIGEST],
@@ -59,6 +61,7 @@ pub(super) fn save(matrices: &Matrices, path: &Path) -> Result<()> {
         tag: matrices.tag.clone(),
         shape: matrices.shape,
         wide_hint: matrices.wide_hint,
+        mapped: matrices.mapped().0,
         dictionary_len: plain.len() as u64,
         sections: sections.map(|section| section.len() as u64),
         digest: digest(sections),
@@ -128,7 +131,7 @@ impl Header {
         out.extend_from_slice(self.tag.as_bytes());
         let numbers = shape_numbers(&self.shape)
             .into_iter()
-            .chain([self.wide_hint.unwrap_or(u64::MAX), self.dictionary_len])
+            .chain([self.wide_hint.unwrap_or(u64::MAX), self.mapped, self.dictionary_len])
             .chain(self.sections);
         for number in numbers {
             out.extend_from_slice(&number.to_le_bytes());
@@ -180,7 +183,7 @@ impl Header {
         let (tag, rest) = rest.split_at(tag_len);
         let (numbers, stored_digest) = rest.split_at(rest.len() - DIGEST);
         let numbers: Vec<u64> = numbers.chunks_exact(8).map(le_u64).collect();
-        let [inputs, aux, constraints, nonzeros_a, nonzeros_b, a_aux, b_input, b_aux, wide, dictionary_len, sections @ ..] =
+        let [inputs, aux, constraints, nonzeros_a, nonzeros_b, a_aux, b_input, b_aux, wide, mapped, dictionary_len, sections @ ..] =
             numbers.as_slice()
         else {
             return Err(short());
@@ -196,14 +199,15 @@ impl Header {
             b_aux_density: *b_aux,
         };
         let limit = 1 << 40;
-        if shape_numbers(&shape).into_iter().any(|number| number > limit) || *dictionary_len > MAX_DICTIONARY
-        {
+        let sizes = shape_numbers(&shape).into_iter().chain([*mapped]);
+        if sizes.into_iter().any(|number| number > limit) || *dictionary_len > MAX_DICTIONARY {
             return Err(damaged(format!("sizes that no circuit has: {shape:?}")));
         }
         Ok(Header {
             tag: std::str::from_utf8(tag).map_err(|_| damaged("its tag is not UTF-8"))?.to_owned(),
             shape,
             wide_hint: Some(*wide).filter(|wide| *wide != u64::MAX),
+            mapped: *mapped,
             dictionary_len: *dictionary_len,
             sections: sections.try_into().map_err(|_| short())?,
             digest: stored_digest.try_into().map_err(|_| short())?,

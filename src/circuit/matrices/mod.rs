@@ -99,10 +99,10 @@ impl Matrices {
         Ok(file::read_header(path)?.shape)
     }
 
-    /// The circuit's tag, its shape and its wide values, from a compiled file's header.
-    pub fn peek(path: &Path) -> Result<(String, Shape, Option<u64>)> {
-        let header = file::read_header(path)?;
-        Ok((header.tag, header.shape, header.wide_hint))
+    /// What a compiled file's header says.
+    pub fn peek(path: &Path) -> Result<Summary> {
+        let file::Header { tag, shape, wide_hint, mapped, .. } = file::read_header(path)?;
+        Ok(Summary { tag, shape, wide_hint, mapped: Bytes(mapped) })
     }
 
     /// The circuit's name.
@@ -171,6 +171,19 @@ impl Matrices {
         let tables = Tables::of(&dictionary);
         Ok(Matrices { tag: tag.to_owned(), shape, wide_hint: None, densities, dictionary, tables, sequence })
     }
+}
+
+/// What is known of compiled matrices without loading them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// The circuit's name.
+    pub tag: String,
+    /// The circuit's sizes.
+    pub shape: Shape,
+    /// Wide values of a measured witness.
+    pub wide_hint: Option<u64>,
+    /// Bytes in memory, once loaded.
+    pub mapped: Bytes,
 }
 
 /// Sizes of the dictionary.

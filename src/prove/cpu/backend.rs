@@ -127,11 +127,10 @@ impl Backend for CpuBackend {
     }
 }
 
-/// Bytes beside the regions: what the threads touch of their stacks and of the allocator's arenas, and what
-/// regions round up to pages.
+/// Bytes beside the regions: what the threads touch of their stacks, and what regions round up to pages.
 fn overhead(threads: usize) -> u64 {
-    const EACH: u64 = 256 << 10;
-    const ONCE: u64 = 1 << 20;
+    const EACH: u64 = 64 << 10;
+    const ONCE: u64 = 128 << 10;
     ONCE + EACH * threads as u64
 }
 

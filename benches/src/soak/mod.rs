@@ -1,0 +1,138 @@
+//! Hours in minutes: random requests, cancels, bad messages, limits that move and faults, on an engine with the
+//! real parts and on one whose provers fail, panic, stall, lie and return wrong proofs. In the end everything must
+//! have come back.
+
+mod client;
+mod counts;
+mod faults;
+mod ground;
+mod mischief;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rand::rngs::StdRng;
+use rand::SeedableRng;
+
+use crate::load::{bar, Options};
+use crate::process::Resident;
+use crate::report::{Goal, Report};
+use crate::world::World;
+use crate::Failure;
+use counts::{Counts, Tally};
+use faults::Faults;
+use ground::Ground;
+
+/// Clients of each engine.
+const CLIENTS: u64 = 3;
+/// The first part, after which memory has its level: a minute, or a third of short runs.
+const WARM_UP: Duration = Duration::from_secs(60);
+/// Resident memory at the end, of that after the first part.
+const DRIFT: f64 = 0.02;
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Two engines under load.
+struct Soak<'a> {
+    real: Ground,
+    faulty: Ground,
+    faults: Faults,
+    world: &'a World,
+    seed: u64,
+}
+
+/// Puts both engines under load for so many minutes.
+pub fn run(world: &World, options: &Options) -> Result<Report, Failure> {
+    let whole = Duration::try_from_secs_f64(options.minutes * 60.0)?;
+    for kind in forebay::kind::ProofKind::ALL {
+        drop(world.load(kind)?);
+    }
+    faults::keep_quiet();
+    let state = tempfile::tempdir()?;
+    let faults = Faults::new(world, state.path())?;
+    let soak = Soak {
+        real: Ground::real(world)?,
+        faulty: Ground::on(world, faults.engine.clone(), faults.limit, &faults::KINDS)?,
+        faults,
+        world,
+        seed: options.seed,
+    };
+    let first = WARM_UP.min(whole / 3);
+    let counts = Counts::default();
+    soak.load(first, 0, &counts)?;
+    let level = soak.settle(&counts)?;
+    soak.load(whole.saturating_sub(first), 1, &counts)?;
+    let end = soak.settle(&counts)?;
+    soak.judge(level, end, &counts)
+}
+
+impl Soak<'_> {
+    /// Runs every client and every disturbance for so long; what they leave unfinished stays.
+    fn load(&self, time: Duration, part: u64, counts: &Counts) -> Result<(), Failure> {
+        let stop = AtomicBool::new(false);
+        let random =
+            |n: u64| StdRng::seed_from_u64(self.seed.wrapping_mul(7919).wrapping_add(100 * part + n));
+        std::thread::scope(|scope| {
+            let mut threads = Vec::new();
+            for (at, ground) in [&self.real, &self.faulty].into_iter().enumerate() {
+                for client in 0..CLIENTS {
+                    let random = random(10 * at as u64 + client);
+                    let (stop, slow) = (&stop, at == 0 && client == 0);
+                    threads.push(scope.spawn(move || client::run(ground, random, slow, stop, counts)));
+                }
+                let (stop, random) = (&stop, random(50 + at as u64));
+                threads.push(scope.spawn(move || mischief::move_limits(ground, random, stop, counts)));
+                let random = StdRng::seed_from_u64(self.seed + 60 + at as u64);
+                threads.push(scope.spawn(move || mischief::move_circuits(ground, random, stop, counts)));
+            }
+            let (stop_faults, random) = (&stop, random(70));
+            threads.push(scope.spawn(move || self.faults.strike(random, stop_faults, counts)));
+            self.wait(time, counts, &threads);
+            stop.store(true, Ordering::Relaxed);
+            for thread in threads {
+                thread.join().map_err(|_| "a client panicked")??;
+            }
+            Ok(())
+        })
+    }
+
+    fn wait(
+        &self,
+        time: Duration,
+        counts: &Counts,
+        threads: &[std::thread::ScopedJoinHandle<Result<(), Failure>>],
+    ) {
+        let begun = Instant::now();
+        let bar = bar(time.as_secs(), "{msg:48} {bar:32} {elapsed}");
+        // A thread that ends before its time has a failure to tell.
+        while begun.elapsed() < time && !threads.iter().any(|thread| thread.is_finished()) {
+            std::thread::sleep(LOOK);
+            bar.set_position(begun.elapsed().as_secs());
+            bar.set_message(counts.line());
+        }
+        bar.finish_and_clear();
+    }
+
+    /// Waits until every job has its answer and every circuit has left; the resident bytes that remain.
+    fn settle(&self, counts: &Counts) -> Result<u64, Failure> {
+        for ground in [&self.real, &self.faulty] {
+            ground.settle(counts)?;
+        }
+        Ok(Resident::now().total())
+    }
+
+    fn judge(&self, level: u64, end: u64, counts: &Counts) -> Result<Report, Failure> {
+        let mut report = Report::default();
+        counts.rows(&mut report);
+        for (name, ground) in [("real", &self.real), ("faulty", &self.faulty)] {
+            Tally::of(ground).rows(&mut report, name);
+        }
+        ground::counters(&mut report);
+        let drift = end as f64 / level as f64;
+        report.value("resident after the first part", level as f64, "bytes", Goal::None);
+        report.value("resident at the end", end as f64, "bytes", Goal::None);
+        report.value("resident at the end over the first part", drift, "", Goal::AtMost(1.0 + DRIFT));
+        report.value("the same, at least", drift, "", Goal::AtLeast(1.0 - DRIFT));
+        report.note(format!("kernels {}, {} threads", self.world.kernels.name()?, self.world.threads()));
+        Ok(report)
+    }
+}
