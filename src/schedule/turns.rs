@@ -102,8 +102,14 @@ impl Scheduler {
         self.jobs.get(&job).and_then(|j| j.parts.get(partition)).is_some_and(|p| p.wrong >= WRONG_PROOFS)
     }
 
-    /// The heavy step is over. Where a finishing claim of its own fits, the slot is free for the next
-    /// partition; else the turn is kept to the end.
+    /// Whether a partition with a witness, or one that makes it, could use the slot.
+    fn is_wanted(&self, slot: usize) -> bool {
+        self.queued.iter().any(|(key, _)| self.slots.takes(slot, key.urgency))
+            || self.synthesizing.values().any(|urgency| self.slots.takes(slot, *urgency))
+    }
+
+    /// The heavy step is over. Where others want the slot and a finishing claim of its own fits, the slot is
+    /// free for them; else the turn is kept to the end: nothing is promised twice.
     pub(super) fn slot_done(
         &mut self,
         job: JobId,
@@ -121,7 +127,10 @@ impl Scheduler {
         let circuit = self.circuit(id)?;
         let (bytes, label) = (circuit.finish(slot), circuit.label.clone());
         let mut own = None;
-        if self.finishing < self.slots.len() && self.ledger.fits(bytes.saturating_add(self.kept_back(id)?)) {
+        if self.finishing < self.slots.len()
+            && self.is_wanted(slot)
+            && self.ledger.fits(bytes.saturating_add(self.kept_back(id)?))
+        {
             let demand = Demand::of(Stage::Finishing, Class::WorkingSet, bytes);
             own = self.ledger.claim(&label, demand).ok();
         }

@@ -124,8 +124,12 @@ impl World {
     /// Whether a slot takes this partition.
     fn takes(&self, slot: usize, request: &Request, item: &Item) -> bool {
         let is_cpu = |slot: usize| self.settings.slots[slot].kind == SlotKind::Cpu;
-        let again = item.wrong > 0 && is_cpu(self.home(request.urgency()));
-        request.urgency() <= self.settings.slots[slot].serves && (!again || is_cpu(slot))
+        let (urgency, home) = (request.urgency(), self.home(request.urgency()));
+        let again = item.wrong > 0 && is_cpu(home);
+        let serves = |slot: usize| self.settings.slots[slot].serves;
+        // Its own lane of the processor spares it the processor's other slots.
+        let elsewhere = is_cpu(slot) && is_cpu(home) && serves(home) == urgency && serves(slot) != urgency;
+        urgency <= serves(slot) && !elsewhere && (!again || is_cpu(slot))
     }
 
     /// Whether one partition does not fit into the present budget, whoever leaves.
