@@ -1,5 +1,6 @@
 //! The peers.
 
+pub mod allocator;
 pub mod blst;
 pub mod gnark;
 pub mod products;

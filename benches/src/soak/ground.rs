@@ -141,6 +141,16 @@ impl Ground {
         Ok(())
     }
 
+    /// One request of each kind, so that all code has run and every table is there.
+    pub fn warm(&self, counts: &Counts) -> Result<(), Failure> {
+        for (_, request) in &self.requests {
+            let job = self.engine.submit(&World::named(request, &self.name()))?.job_id;
+            counts.add(What::Submitted);
+            self.answer(&job, counts)?;
+        }
+        Ok(())
+    }
+
     /// Every job is answered, every claim has come back, every circuit leaves.
     pub fn settle(&self, counts: &Counts) -> Result<(), Failure> {
         self.engine.set_memory_limit(self.limit)?;

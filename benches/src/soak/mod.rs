@@ -15,6 +15,7 @@ use rand::rngs::StdRng;
 use rand::SeedableRng;
 
 use crate::load::{bar, Options};
+use crate::peers::allocator;
 use crate::process::Resident;
 use crate::report::{Goal, Report};
 use crate::world::World;
@@ -58,6 +59,7 @@ pub fn run(world: &World, options: &Options) -> Result<Report, Failure> {
     };
     let first = WARM_UP.min(whole / 3);
     let counts = Counts::default();
+    soak.real.warm(&counts)?;
     soak.load(first, 0, &counts)?;
     let level = soak.settle(&counts)?;
     soak.load(whole.saturating_sub(first), 1, &counts)?;
@@ -113,23 +115,27 @@ impl Soak<'_> {
     }
 
     /// Waits until every job has its answer and every circuit has left; the resident bytes that remain.
-    fn settle(&self, counts: &Counts) -> Result<u64, Failure> {
+    fn settle(&self, counts: &Counts) -> Result<Resident, Failure> {
         for ground in [&self.real, &self.faulty] {
             ground.settle(counts)?;
         }
-        Ok(Resident::now().total())
+        // Of the heap only what is in use: the allocator keeps what bursts have freed.
+        allocator::give_back();
+        Ok(Resident::now())
     }
 
-    fn judge(&self, level: u64, end: u64, counts: &Counts) -> Result<Report, Failure> {
+    fn judge(&self, level: Resident, end: Resident, counts: &Counts) -> Result<Report, Failure> {
         let mut report = Report::default();
         counts.rows(&mut report);
         for (name, ground) in [("real", &self.real), ("faulty", &self.faulty)] {
             Tally::of(ground).rows(&mut report, name);
         }
         ground::counters(&mut report);
-        let drift = end as f64 / level as f64;
-        report.value("resident after the first part", level as f64, "bytes", Goal::None);
-        report.value("resident at the end", end as f64, "bytes", Goal::None);
+        let drift = end.total() as f64 / level.total() as f64;
+        for (when, resident) in [("after the first part", level), ("at the end", end)] {
+            report.value(&format!("anonymous {when}"), resident.anonymous as f64, "bytes", Goal::None);
+            report.value(&format!("of files {when}"), resident.file as f64, "bytes", Goal::None);
+        }
         report.value("resident at the end over the first part", drift, "", Goal::AtMost(1.0 + DRIFT));
         report.value("the same, at least", drift, "", Goal::AtLeast(1.0 - DRIFT));
         report.note(format!("kernels {}, {} threads", self.world.kernels.name()?, self.world.threads()));

@@ -129,8 +129,8 @@ impl Backend for CpuBackend {
 
 /// Bytes beside the regions: what the threads touch of their stacks, and what regions round up to pages.
 fn overhead(threads: usize) -> u64 {
-    const EACH: u64 = 64 << 10;
-    const ONCE: u64 = 128 << 10;
+    const EACH: u64 = 128 << 10;
+    const ONCE: u64 = 384 << 10;
     ONCE + EACH * threads as u64
 }
 
