@@ -26,9 +26,11 @@ use ground::Ground;
 
 /// Clients of each engine.
 const CLIENTS: u64 = 3;
-/// The first part, after which memory has its level: a minute, or a third of short runs.
-const WARM_UP: Duration = Duration::from_secs(60);
-/// Resident memory at the end, of that after the first part.
+/// The load comes in parts; between them everything must come back.
+const PARTS: u32 = 4;
+/// After so many parts every thread has run and memory has its level.
+const WARM: usize = 2;
+/// Resident memory at the end may differ so much from its level.
 const DRIFT: f64 = 0.02;
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -43,6 +45,7 @@ struct Soak<'a> {
 
 /// Puts both engines under load for so many minutes.
 pub fn run(world: &World, options: &Options) -> Result<Report, Failure> {
+    allocator::share_heaps();
     let whole = Duration::try_from_secs_f64(options.minutes * 60.0)?;
     for kind in forebay::kind::ProofKind::ALL {
         drop(world.load(kind)?);
@@ -57,14 +60,14 @@ pub fn run(world: &World, options: &Options) -> Result<Report, Failure> {
         world,
         seed: options.seed,
     };
-    let first = WARM_UP.min(whole / 3);
     let counts = Counts::default();
     soak.real.warm(&counts)?;
-    soak.load(first, 0, &counts)?;
-    let level = soak.settle(&counts)?;
-    soak.load(whole.saturating_sub(first), 1, &counts)?;
-    let end = soak.settle(&counts)?;
-    soak.judge(level, end, &counts)
+    let mut levels = Vec::new();
+    for part in 0..PARTS {
+        soak.load(whole / PARTS, u64::from(part), &counts)?;
+        levels.push(soak.settle(&counts)?);
+    }
+    soak.judge(&levels, &counts)
 }
 
 impl Soak<'_> {
@@ -124,19 +127,21 @@ impl Soak<'_> {
         Ok(Resident::now())
     }
 
-    fn judge(&self, level: Resident, end: Resident, counts: &Counts) -> Result<Report, Failure> {
+    fn judge(&self, levels: &[Resident], counts: &Counts) -> Result<Report, Failure> {
         let mut report = Report::default();
         counts.rows(&mut report);
         for (name, ground) in [("real", &self.real), ("faulty", &self.faulty)] {
             Tally::of(ground).rows(&mut report, name);
         }
         ground::counters(&mut report);
-        let drift = end.total() as f64 / level.total() as f64;
-        for (when, resident) in [("after the first part", level), ("at the end", end)] {
-            report.value(&format!("anonymous {when}"), resident.anonymous as f64, "bytes", Goal::None);
-            report.value(&format!("of files {when}"), resident.file as f64, "bytes", Goal::None);
+        for (part, resident) in levels.iter().enumerate() {
+            let name = |what: &str| format!("part {}: {what}", part + 1);
+            report.value(&name("anonymous"), resident.anonymous as f64, "bytes", Goal::None);
+            report.value(&name("of files"), resident.file as f64, "bytes", Goal::None);
         }
-        report.value("resident at the end over the first part", drift, "", Goal::AtMost(1.0 + DRIFT));
+        let (level, end) = levels.get(WARM - 1).zip(levels.last()).ok_or("the load has too few parts")?;
+        let drift = end.total() as f64 / level.total() as f64;
+        report.value("resident at the end over its level", drift, "", Goal::AtMost(1.0 + DRIFT));
         report.value("the same, at least", drift, "", Goal::AtLeast(1.0 - DRIFT));
         report.note(format!("kernels {}, {} threads", self.world.kernels.name()?, self.world.threads()));
         Ok(report)
