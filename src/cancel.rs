@@ -63,6 +63,14 @@ impl Cancel {
         self.outcome()
     }
 
+    /// An error once somebody asked the work to stop; never waits. For loops on threads that others need too.
+    pub fn wanted(&self) -> Result<()> {
+        match self.is_cancelled() {
+            true => Err(cancelled()),
+            false => Ok(()),
+        }
+    }
+
     /// As [`Cancel::check`], called before a step begins: waiting here pauses nothing that runs.
     pub fn begin(&self) -> Result<()> {
         if let Some(turnstile) = self.0.turnstile.as_ref().filter(|turnstile| turnstile.is_closed()) {
@@ -73,9 +81,7 @@ impl Cancel {
 
     #[inline]
     fn outcome(&self) -> Result<()> {
-        if self.is_cancelled() {
-            return Err(Error::new(Code::Cancelled, "the job was cancelled"));
-        }
+        self.wanted()?;
         #[cfg(test)]
         self.0.begun.fetch_add(1, Ordering::SeqCst);
         Ok(())
@@ -85,4 +91,8 @@ impl Cancel {
     pub(crate) fn begun(&self) -> usize {
         self.0.begun.load(Ordering::SeqCst)
     }
+}
+
+fn cancelled() -> Error {
+    Error::new(Code::Cancelled, "the job was cancelled")
 }

@@ -1,15 +1,14 @@
 //! The scheduler's thread: turns messages into events and actions into work.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
 
 use super::entry::{lock, millis, JobEntry};
-use super::footprints::Footprints;
 use super::shared::{closed, Shared};
-use super::work::{guarded, Claim, Delivery, Door, Ending, Intake, Item, Message, Resident, Turn};
+use super::work::{guarded, Chore, Claim, Door, Ending, Intake, Item, Message, Resident, Turn};
 use super::workers;
 use crate::cancel::Cancel;
 use crate::error::{Error, Result};
@@ -26,13 +25,14 @@ pub(super) struct Outlets {
     pub slots: Vec<Sender<Turn>>,
     /// By urgency.
     pub finish: Vec<Sender<Box<Item>>>,
-    pub delivery: Sender<Delivery>,
+    pub delivery: Sender<Box<Ending>>,
+    pub chores: Sender<Chore>,
 }
 
 struct Running {
     entry: Arc<JobEntry>,
     task: Arc<dyn ProofTask>,
-    intake: Option<Intake>,
+    intake: Option<Arc<Intake>>,
     intake_bytes: Bytes,
     /// Partitions that wait here.
     waiting: HashMap<usize, Box<Item>>,
@@ -43,7 +43,9 @@ pub(super) struct Driver {
     shared: Arc<Shared>,
     scheduler: Scheduler,
     outlets: Outlets,
-    footprints: Footprints,
+    /// Events that came of carrying out actions; told when these are done.
+    events: VecDeque<Event>,
+    telling: bool,
     /// Closed with this: the watch ends.
     _watched: Sender<()>,
     jobs: HashMap<JobId, Running>,
@@ -54,18 +56,13 @@ pub(super) struct Driver {
 }
 
 impl Driver {
-    pub fn new(
-        shared: Arc<Shared>,
-        scheduler: Scheduler,
-        outlets: Outlets,
-        footprints: Footprints,
-        watched: Sender<()>,
-    ) -> Driver {
+    pub fn new(shared: Arc<Shared>, scheduler: Scheduler, outlets: Outlets, watched: Sender<()>) -> Driver {
         Driver {
             shared,
             scheduler,
             outlets,
-            footprints,
+            events: VecDeque::new(),
+            telling: false,
             _watched: watched,
             jobs: HashMap::new(),
             circuits: HashMap::new(),
@@ -93,6 +90,7 @@ impl Driver {
                 Ok(())
             });
             if let Err(error) = handled {
+                self.telling = false;
                 self.fault(&error);
             }
         }
@@ -158,9 +156,11 @@ impl Driver {
         let ledger = self.scheduler.ledger();
         // Files are not missing from what is left, and another engine's buffers are not ours to count on.
         let promised = ledger.reserved().saturating_sub(ledger.class(Class::Srs));
-        let ours = probe::ours(&observation.resident).min(promised);
-        let limit = *lock(&self.shared.limit);
-        let bytes = probe::budget(limit, config.memory_margin, ours, observation);
+        let ours = observation.ours.min(promised);
+        let margin = config.memory_margin;
+        let bytes = probe::budget(config.memory_limit, margin, ours, observation);
+        let changed = *lock(&self.shared.limit);
+        let bytes = changed.map_or(bytes, |limit| bytes.min(limit.saturating_sub(margin)));
         let threshold = f64::from(config.memory_pressure);
         // Slowed above the threshold, until it has fallen to half of it.
         let threshold = if self.scheduler.is_pressed() { threshold / 2.0 } else { threshold };
@@ -171,11 +171,10 @@ impl Driver {
     }
 
     /// A projection was too small; remembered for the next start too.
-    fn corrected(&mut self, circuit: CircuitId, factors: Factors) {
+    fn corrected(&self, circuit: CircuitId, factors: Factors) {
         tracing::warn!(%circuit, ?factors, "memory exceeded its projection; the next claims are larger");
-        if let Err(error) = self.footprints.remember(circuit, factors) {
-            tracing::warn!(%circuit, %error, "the corrected footprint is not kept for the next start");
-        }
+        // Where nobody does chores any more the engine is closed.
+        let _ = self.outlets.chores.send(Chore::Remember(circuit, factors));
     }
 
     fn enter(&mut self, door: &Door) {
@@ -197,12 +196,23 @@ impl Driver {
         at
     }
 
+    /// Tells the scheduler and does what it says. What comes of that is told after it, never amid it.
     fn tell(&mut self, event: Event) {
-        for action in self.scheduler.on(self.shared.now(), event) {
-            if let Err(error) = self.act(action) {
-                self.fault(&error);
+        self.events.push_back(event);
+        if self.telling {
+            return;
+        }
+        self.telling = true;
+        while let Some(event) = self.events.pop_front() {
+            for action in self.scheduler.on(self.shared.now(), event) {
+                let failure = failure_of(&action);
+                if let Err(error) = self.act(action) {
+                    self.fault(&error);
+                    self.events.extend(failure.map(|failed| failed(error)));
+                }
             }
         }
+        self.telling = false;
     }
 
     fn fault(&self, error: &Error) {
@@ -220,7 +230,7 @@ impl Driver {
                 let claim = self.claim(claim);
                 let running = self.running(job)?;
                 let count = Count::heap(Class::Intake, Stage::Waiting, running.intake_bytes);
-                running.intake = Some(Intake::new(count, claim));
+                running.intake = Some(Arc::new(Intake::new(count, claim)));
                 running.entry.admit(Ok(position));
             }
             Action::Refuse { job, error } => {
@@ -237,7 +247,7 @@ impl Driver {
                 let resident = self.circuits.remove(&circuit);
                 let resident =
                     resident.ok_or_else(|| Error::internal(format!("{circuit} is not in memory")))?;
-                deliver(&self.outlets.delivery, Delivery::Drop(Box::new(resident)))?;
+                deliver(&self.outlets.chores, Chore::Drop(Box::new(resident)))?;
             }
             Action::Synthesize { job, partition, claim } => self.synthesize(job, partition, claim)?,
             Action::Prove { job, partition, slot, turn } => {
@@ -301,6 +311,7 @@ impl Driver {
             devices: Vec::new(),
             turn: None,
             finishing: None,
+            _intake: running.intake.clone(),
             _witness_claim: witness_claim,
         };
         deliver(&self.outlets.synthesis, Box::new(item))
@@ -345,10 +356,27 @@ impl Driver {
         if outcome != Outcome::Proved {
             entry.cancel.cancel();
         }
-        drop(waiting);
+        deliver(&self.outlets.chores, Chore::Drop(Box::new(waiting)))?;
         let ending = Ending { entry, task, outcome, proofs, intake };
-        deliver(&self.outlets.delivery, Delivery::Answer(Box::new(ending)))
+        deliver(&self.outlets.delivery, Box::new(ending))
     }
+}
+
+/// What the scheduler hears where work of an action could not be handed on.
+fn failure_of(action: &Action) -> Option<impl FnOnce(Error) -> Event> {
+    let (job, partition, event): (_, _, fn(JobId, usize, Error) -> Event) = match action {
+        Action::Synthesize { job, partition, .. } => {
+            (*job, *partition, |job, partition, error| Event::SynthesisFailed { job, partition, error })
+        }
+        Action::Prove { job, partition, .. } | Action::Diagnose { job, partition, .. } => {
+            (*job, *partition, |job, partition, error| Event::SlotFailed { job, partition, error })
+        }
+        Action::Finish { job, partition, .. } => {
+            (*job, *partition, |job, partition, error| Event::FinishFailed { job, partition, error })
+        }
+        _ => return None,
+    };
+    Some(move |error| event(job, partition, error))
 }
 
 fn unknown(job: JobId) -> Error {

@@ -13,8 +13,6 @@ use crate::schedule::Factors;
 const FILE: &str = "footprints.toml";
 const HEAD: &str =
     "# What forebay measured beyond its projections, in thousandths of them, by circuit. Delete to forget.\n";
-/// A factor beyond this is no measurement.
-const LARGEST: u32 = 1_000_000;
 
 /// The factors of every circuit, and the file they are kept in.
 pub(super) struct Footprints {
@@ -29,6 +27,10 @@ impl Footprints {
         let path = folder.join(FILE);
         let factors = match read(&path) {
             Ok(factors) => factors,
+            Err(error) if error.code() == Code::System => {
+                tracing::warn!(%error, "corrected footprints are not known");
+                BTreeMap::new()
+            }
             Err(error) => {
                 let aside = path.with_extension("toml.unreadable");
                 let kept = std::fs::rename(&path, &aside).is_ok();
@@ -74,15 +76,18 @@ fn read(path: &Path) -> Result<BTreeMap<CircuitId, Factors>> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(e) => return Err(Error::system(format!("reading {}", path.display()), e)),
     };
-    let invalid = |what: String| Error::new(Code::System, format!("{}: {what}", path.display()));
+    let invalid = |what: String| Error::new(Code::InvalidConfig, format!("{}: {what}", path.display()));
     let table: toml::Table = text.parse().map_err(|e: toml::de::Error| invalid(e.to_string()))?;
     let mut factors = BTreeMap::new();
     for (name, value) in table {
         let circuit = CircuitId::from_str(&name).map_err(|e| invalid(e.message().to_owned()))?;
         let get = |key: &str| {
             let number = value.get(key).and_then(toml::Value::as_integer);
-            let number = number.and_then(|n| u32::try_from(n).ok()).filter(|n| (1000..=LARGEST).contains(n));
-            number.ok_or_else(|| invalid(format!("{name}.{key} is not a number from 1000 to {LARGEST}")))
+            let number =
+                number.and_then(|n| u32::try_from(n).ok()).filter(|n| (1000..=Factors::LARGEST).contains(n));
+            number.ok_or_else(|| {
+                invalid(format!("{name}.{key} is not a number from 1000 to {}", Factors::LARGEST))
+            })
         };
         let read =
             Factors { witness: get("witness")?, shared: get("shared")?, working_set: get("working_set")? };

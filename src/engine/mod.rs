@@ -185,8 +185,7 @@ impl Engine {
             );
             return Err(Error::new(Code::InvalidArgument, text));
         }
-        let opened = self.shared.config.memory_limit.unwrap_or(Bytes(u64::MAX));
-        *lock(&self.shared.limit) = Some(limit.min(opened));
+        *lock(&self.shared.limit) = Some(limit);
         let observation = lock(&self.shared.observed).clone();
         self.shared.send(Message::Observed(Box::new(observation)))
     }

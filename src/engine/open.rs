@@ -23,8 +23,11 @@ use crate::schedule::{Factors, Scheduler, Settings};
 use crate::srs::{Store, StoreConfig};
 use crate::units::Bytes;
 
-/// Synthesis workers beside the configured ones, for PoSt only.
-const URGENT_WORKERS: usize = 1;
+/// Synthesis workers beside the configured ones, for PoSt only; the last is kept for winning_post.
+const URGENT_WORKERS: usize = 2;
+
+/// Before the next try to load a pinned circuit.
+const PIN_AGAIN: Duration = Duration::from_millis(500);
 
 pub(super) fn pool(name: &'static str, threads: usize) -> Result<Arc<rayon::ThreadPool>> {
     rayon::ThreadPoolBuilder::new()
@@ -108,10 +111,18 @@ fn expect_circuits(config: &Config, shared: &Shared) -> Result<()> {
 /// Loads the pinned circuits, one after the other, the most urgent first.
 fn load_pinned(shared: &Shared) {
     for circuit in shared.config.pinned.iter().collect::<BTreeSet<_>>() {
-        match shared.preload(*circuit) {
-            Ok(_) => tracing::info!(%circuit, "pinned"),
-            Err(error) if error.code() == Code::Closed => return,
-            Err(error) => tracing::error!(%circuit, %error, "a pinned circuit is not in memory"),
+        loop {
+            match shared.preload(*circuit) {
+                Ok(_) => tracing::info!(%circuit, "pinned"),
+                Err(error) if error.code() == Code::Closed => return,
+                // Others hold the memory for now.
+                Err(error) if error.code() == Code::Busy => {
+                    std::thread::sleep(PIN_AGAIN);
+                    continue;
+                }
+                Err(error) => tracing::error!(%circuit, %error, "a pinned circuit is not in memory"),
+            }
+            break;
         }
     }
 }
@@ -170,8 +181,19 @@ pub(super) fn start(config: Config, parts: Parts) -> Result<Arc<Engine>> {
     threads.worker("delivery".into(), &shared, &work, workers::delivery)?;
     let (watched, stop) = bounded(0);
     threads.worker("memory-watch".into(), &shared, &stop, watch)?;
-    let outlets = Outlets { synthesis, slots, finish, delivery };
-    let driver = Driver::new(shared.clone(), scheduler, outlets, footprints, watched);
+    let (chores, work) = unbounded();
+    threads.spawn("chores".into(), {
+        let shared = shared.clone();
+        move || workers::chores(&shared, footprints, &work)
+    })?;
+    let outlets = Outlets { synthesis, slots, finish, delivery, chores };
+    if !config.pinned.is_empty() {
+        threads.spawn("pinned".into(), {
+            let shared = shared.clone();
+            move || load_pinned(&shared)
+        })?;
+    }
+    let driver = Driver::new(shared.clone(), scheduler, outlets, watched);
     threads.spawn("scheduler".into(), {
         let shared = shared.clone();
         move || {
@@ -182,12 +204,6 @@ pub(super) fn start(config: Config, parts: Parts) -> Result<Arc<Engine>> {
             drop(ran);
         }
     })?;
-    if !config.pinned.is_empty() {
-        threads.spawn("pinned".into(), {
-            let shared = shared.clone();
-            move || load_pinned(&shared)
-        })?;
-    }
     Ok(Arc::new(Engine {
         shared,
         threads: Mutex::new(threads.0),

@@ -35,7 +35,7 @@ pub(super) struct Shared {
     pub probe: Probe,
     /// The last look at the machine.
     pub observed: Mutex<Observation>,
-    /// `memory.limit`, as it is now.
+    /// What the limit was changed to while the engine runs.
     pub limit: Mutex<Option<Bytes>>,
     pub hook: Mutex<Option<Hook>>,
     pub opened: Instant,
@@ -56,7 +56,7 @@ impl Shared {
     pub fn new(config: Config, parts: super::Parts, messages: Sender<Message>) -> Result<Shared> {
         Ok(Shared {
             registry: Registry::new(config.keep_results),
-            limit: Mutex::new(config.memory_limit),
+            limit: Mutex::default(),
             config,
             catalog: parts.catalog,
             slots: Slots::new(parts.slots, &parts.pool)?,
@@ -127,8 +127,12 @@ impl Shared {
             return;
         }
         lock(&self.measured).insert(circuit, wide);
-        match guarded(&self.tally, "the catalog", || self.catalog.learn(circuit, wide)) {
-            Ok(()) => drop(lock(&self.projections).remove(&circuit)),
+        let learnt = guarded(&self.tally, "the catalog", || {
+            self.catalog.learn(circuit, wide)?;
+            self.catalog.footprint(circuit)
+        });
+        match learnt.and_then(|footprint| self.project(circuit, footprint)) {
+            Ok(_) => {}
             Err(error) => tracing::warn!(%circuit, %error, "a measured witness was not remembered"),
         }
     }

@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::kind::CircuitId;
 use crate::memory::{ClaimId, Count, Meter, Observation};
 use crate::prove::{CircuitData, Proof, ProofTask, Started, Step};
-use crate::schedule::{Costs, Event, JobId, Outcome, Scheduler, Submission};
+use crate::schedule::{Costs, Event, Factors, JobId, Outcome, Scheduler, Submission};
 use crate::telemetry::{metric, Tally};
 use crate::units::Bytes;
 
@@ -67,6 +67,8 @@ pub(super) struct Item {
     /// Held in a slot, or to the end of finishing where that has no claim of its own.
     pub turn: Option<Claim>,
     pub finishing: Option<Claim>,
+    /// The request exists as long as an item that works on it.
+    pub _intake: Option<Arc<Intake>>,
     /// Held last and for the whole way; dropped when the item is.
     pub _witness_claim: Claim,
 }
@@ -153,11 +155,12 @@ impl Resident {
     }
 }
 
-/// Work of the delivery thread.
-pub(super) enum Delivery {
-    Answer(Box<Ending>),
-    /// Unmapping a proving key takes a while; the scheduler does not wait for it.
-    Drop(Box<Resident>),
+/// What takes a while and nobody waits for.
+pub(super) enum Chore {
+    /// Unmapping large memory.
+    Drop(Box<dyn Send>),
+    /// Writing the state file.
+    Remember(CircuitId, Factors),
 }
 
 /// A job's end.
@@ -166,7 +169,7 @@ pub(super) struct Ending {
     pub task: Arc<dyn ProofTask>,
     pub outcome: Outcome,
     pub proofs: Vec<Option<Proof>>,
-    pub intake: Option<Intake>,
+    pub intake: Option<Arc<Intake>>,
 }
 
 /// Runs foreign or heavy code: a panic in it is counted and becomes the error of this call alone.

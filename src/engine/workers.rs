@@ -6,11 +6,12 @@ use std::time::Instant;
 use crossbeam::channel::Receiver;
 
 use super::entry::{lock, millis, result_name};
+use super::footprints::Footprints;
 use super::metered::Metered;
 use super::shared::Shared;
 use super::slot::Place;
 use super::status::JobReport;
-use super::work::{guarded, Claim, Delivery, Ending, Item, Message, Turn};
+use super::work::{guarded, Chore, Claim, Ending, Item, Message, Turn};
 use crate::cancel::{Cancel, Running};
 use crate::error::{Code, Error, Result};
 use crate::kind::CircuitId;
@@ -59,13 +60,14 @@ pub(super) fn synthesis(shared: &Arc<Shared>, work: &Receiver<Box<Item>>) {
             Ok((mut witness, took)) => {
                 witness.set_stage(Stage::Queued);
                 let bytes = witness.mapped().0;
-                shared.learn(circuit, witness.wide_values().len() as u64);
+                let wide = witness.wide_values().len() as u64;
                 item.entry.note(|report| {
                     report.synthesis_ms += took;
                     report.witness_bytes = report.witness_bytes.max(bytes);
                 });
                 item.witness = Some(witness);
                 send(shared, Message::Synthesized(item));
+                shared.learn(circuit, wide);
             }
             Err(error) => {
                 drop(item);
@@ -256,12 +258,23 @@ pub(super) fn load(shared: &Shared, circuit: CircuitId, claim: Claim, cancel: &C
     }
 }
 
-/// Answers jobs and drops what takes long to drop.
-pub(super) fn delivery(shared: &Arc<Shared>, work: &Receiver<Delivery>) {
-    for delivery in work {
-        match delivery {
-            Delivery::Answer(ending) => answer(shared, *ending),
-            Delivery::Drop(resident) => drop(resident),
+/// Answers jobs.
+pub(super) fn delivery(shared: &Arc<Shared>, work: &Receiver<Box<Ending>>) {
+    work.iter().for_each(|ending| answer(shared, *ending));
+}
+
+/// Drops what takes long to drop and keeps the state file.
+pub(super) fn chores(shared: &Shared, mut footprints: Footprints, work: &Receiver<Chore>) {
+    for chore in work {
+        let done = guarded(&shared.tally, "a chore", || match chore {
+            Chore::Drop(memory) => {
+                drop(memory);
+                Ok(())
+            }
+            Chore::Remember(circuit, factors) => footprints.remember(circuit, factors),
+        });
+        if let Err(error) = done {
+            tracing::warn!(%error, "the next start may not know the corrected footprints");
         }
     }
 }

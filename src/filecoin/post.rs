@@ -125,8 +125,10 @@ impl<Tree: SectorTree> Statement for Post<Tree> {
 
     /// Hashes every path up to its root, as Filecoin's provers do before they prove.
     fn check(&self, _partition: usize, cancel: &Cancel) -> Result<()> {
+        cancel.check()?;
+        // On rayon's own threads, which the whole process shares: waiting there would keep others out.
         self.openings.par_iter().try_for_each(|opening| {
-            cancel.check()?;
+            cancel.wanted()?;
             match opening.proof.inclusion_proofs.iter().position(|path| !path.verify()) {
                 None => Ok(()),
                 Some(n) => Err(invalid(format!(

@@ -141,8 +141,7 @@ impl Scheduler {
         actions: &mut Vec<Action>,
     ) -> Result<Step> {
         let need = self.alone(id)?.saturating_add(self.residency.pinned(id));
-        let intakes = self.claims.values().filter(|claimed| **claimed == Claimed::Intake).count();
-        let more_comes_back = self.anything_moves() || intakes > self.jobs.len();
+        let more_comes_back = self.anything_moves() || self.intakes > self.jobs.len();
         if need <= self.settings.ceiling && (self.ledger.budget() < self.settings.ceiling || more_comes_back)
         {
             return Ok(Step::NotNow(Wait::Memory));

@@ -99,6 +99,17 @@ impl Circuit {
         }
     }
 
+    /// Takes the newest projection. Where that has grown to what was measured, its factor is no longer needed.
+    pub fn learn(&mut self, costs: &Arc<Costs>) {
+        let (old, new) = (self.costs.witness, costs.witness);
+        if new > old {
+            let needed = u128::from(self.factors.witness) * u128::from(old.0);
+            let needed = needed.div_ceil(u128::from(new.0)).max(1000);
+            self.factors.witness = u32::try_from(needed).unwrap_or(self.factors.witness);
+        }
+        self.costs = costs.clone();
+    }
+
     pub fn id(&self) -> CircuitId {
         self.costs.circuit
     }
@@ -195,7 +206,8 @@ impl Circuit {
 
 fn raise(ratio: u32, largest: &mut u32, factor: &mut u32) -> bool {
     *largest = ratio.max(*largest);
-    let rises = ratio > *factor;
-    *factor = ratio.max(*factor);
+    let needed = ratio.min(Factors::LARGEST);
+    let rises = needed > *factor;
+    *factor = needed.max(*factor);
     rises
 }

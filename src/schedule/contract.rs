@@ -104,6 +104,11 @@ pub struct Factors {
     pub working_set: u32,
 }
 
+impl Factors {
+    /// A factor beyond this is no measurement.
+    pub const LARGEST: u32 = 1_000_000;
+}
+
 impl Default for Factors {
     fn default() -> Self {
         Factors { witness: 1000, shared: 1000, working_set: 1000 }

@@ -20,6 +20,7 @@ impl Scheduler {
             Err(refusal) => actions.push(Action::Refuse { job, error: self.busy(&refusal.to_string()) }),
             Ok(claim) => {
                 self.claims.insert(claim, Claimed::Intake);
+                self.intakes += 1;
                 let position = self.enqueue(submission);
                 actions.push(Action::Accept { job, position, claim });
             }

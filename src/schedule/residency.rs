@@ -56,7 +56,7 @@ impl Residency {
         let circuit = self.circuits.entry(id).or_insert_with(|| {
             Circuit::new(costs, factors.get(&id).copied().unwrap_or_default(), pinned.contains(&id))
         });
-        circuit.costs = costs.clone();
+        circuit.learn(costs);
         circuit
     }
 

@@ -22,9 +22,13 @@ impl Scheduler {
     /// gone, and what sealing needs is no reason to refuse PoSt.
     pub(super) fn largest_beside(&self, id: CircuitId) -> Result<Bytes> {
         let urgency = id.kind.urgency();
+        // Pinned circuits never leave.
+        let whole = |c: &Circuit| {
+            let beside = self.residency.pinned(c.id());
+            c.alone(self.slots.home(c.urgency())).saturating_add(beside)
+        };
         let circuits = self.residency.iter().filter(|c| c.jobs > 0 && c.urgency() <= urgency);
-        let largest = circuits.map(|c| c.alone(self.slots.home(c.urgency()))).max();
-        Ok(self.alone(id)?.max(largest.unwrap_or_default()))
+        Ok(whole(self.circuit(id)?).max(circuits.map(whole).max().unwrap_or_default()))
     }
 
     /// Whether one partition does not fit into the present budget, whoever leaves.

@@ -38,6 +38,8 @@ pub struct Scheduler {
     pub(super) queued: BTreeSet<(Key, usize)>,
     /// Partitions in synthesis, with the urgency they occupy a worker for; jobs may have ended.
     pub(super) synthesizing: BTreeMap<(JobId, usize), Urgency>,
+    /// Open intake claims: those of unfinished jobs, and of ended ones whose answer is on its way.
+    pub(super) intakes: usize,
     /// Open finishing claims.
     pub(super) finishing: usize,
     pub(super) expiries: BTreeSet<(u64, JobId)>,
@@ -88,6 +90,7 @@ impl Scheduler {
             unstarted: BTreeMap::new(),
             queued: BTreeSet::new(),
             synthesizing: BTreeMap::new(),
+            intakes: 0,
             finishing: 0,
             expiries: BTreeSet::new(),
             slots,
@@ -257,7 +260,10 @@ impl Scheduler {
             Claimed::Finish { .. } if self.mutated(Mutation::FinishForgotten) => {}
             #[cfg(test)]
             Claimed::Turn { slot, .. } if self.mutated(Mutation::TurnForgotten) && self.orphaned(slot) => {}
-            Claimed::Intake => drop(self.ledger.release(claim)?),
+            Claimed::Intake => {
+                self.intakes -= 1;
+                self.ledger.release(claim)?;
+            }
             Claimed::Finish { circuit, .. } => {
                 self.finishing -= 1;
                 self.ledger.release(claim)?;

@@ -5,7 +5,7 @@ use crate::engine::work::Message;
 use crate::engine::Config;
 use crate::error::Code;
 use crate::kind::ProofKind;
-use crate::memory::{Observation, Resident};
+use crate::memory::{probe, Observation, Resident};
 use crate::prove::fake::{Fault, Gate};
 use crate::units::Bytes;
 
@@ -13,7 +13,8 @@ use crate::units::Bytes;
 fn leave(world: &World, left: Bytes) {
     let resident = Resident { anonymous: Bytes::gib(64), ..Resident::default() };
     let (machine_left, machine_total) = (left, Bytes::gib(1024));
-    let seen = Observation { machine_left, machine_total, resident, ..Observation::default() };
+    let ours = probe::ours(&resident);
+    let seen = Observation { machine_left, machine_total, ours, resident, ..Observation::default() };
     world.engine.shared.send(Message::Observed(Box::new(seen))).unwrap();
 }
 
@@ -94,6 +95,18 @@ fn a_limit_that_leaves_nothing_beside_the_margin_is_an_error() {
     assert_eq!(world.engine.status().memory.limit, Bytes::mib(63).0);
     world.engine.set_memory_limit(Bytes(Bytes::mib(1).0 + 1)).unwrap();
     assert_eq!(world.engine.status().memory.limit, 1);
+}
+
+#[test]
+fn a_limit_that_is_taken_back_leaves_the_margin_as_it_was() {
+    let world = World::with(Config { memory_limit: None, ..config() }, &[]);
+    // A machine of which so much is left keeps a sixteenth as margin, whatever limit was set meanwhile.
+    let full = || Bytes::mib(16 * 1024 - 1024).0;
+    budget_is(&world, Bytes::gib(16), full);
+    world.engine.set_memory_limit(Bytes::gib(1)).unwrap();
+    budget_is(&world, Bytes::gib(16), || Bytes::gib(1).0);
+    world.engine.set_memory_limit(Bytes(u64::MAX)).unwrap();
+    budget_is(&world, Bytes::gib(16), full);
 }
 
 #[test]

@@ -32,6 +32,8 @@ pub struct Observation {
     pub group_limit: Option<Bytes>,
     /// What this process holds.
     pub resident: Resident,
+    /// What of it are counted buffers, see [`ours`].
+    pub ours: Bytes,
     /// Percent of the last ten seconds in which some task waited for memory: the larger of the machine's and of
     /// our control groups', 0 where the kernel does not tell.
     pub pressure: f64,
@@ -87,10 +89,12 @@ impl Probe {
         };
         let (machine_left, machine_total) = (get("MemAvailable:")?, get("MemTotal:")?);
         let chains = self.chains()?;
+        let resident = self.resident();
         let mut observation = Observation {
             machine_left,
             machine_total,
-            resident: self.resident(),
+            ours: ours(&resident),
+            resident,
             pressure: pressure::most(&self.root, &chains),
             ..Default::default()
         };

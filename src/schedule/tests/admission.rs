@@ -1,6 +1,6 @@
 //! What is accepted, what is refused, and that memory is never what stops everything.
 
-use super::{one_cpu, settings, world};
+use super::{circuit, one_cpu, settings, world};
 use crate::error::Code;
 use crate::kind::ProofKind;
 use crate::schedule::{Outcome, Settings, SlotKind};
@@ -47,5 +47,22 @@ fn waiting_requests_never_take_the_memory_to_prove_in() {
     let mut world = world(Settings { max_intake: Bytes(1000), ..settings(60, &[SlotKind::Cpu]) });
     let jobs: Vec<_> = (0..20).map(|_| world.ask(ProofKind::PorepC2, 1)).collect();
     assert!(jobs.iter().any(|job| world.refusals.contains_key(job)));
+    world.shut().unwrap();
+}
+
+#[test]
+fn what_was_accepted_beside_a_pinned_circuit_is_served() {
+    let pinned = [circuit(ProofKind::SnapUpdate)].into();
+    let budget = 20 + 30 + 20 + 5 + 3;
+    let settings = Settings { pinned, max_intake: Bytes(1000), ..settings(budget, &[SlotKind::Cpu]) };
+    let mut world = world(settings);
+    world.know_all().unwrap();
+    world.preload(circuit(ProofKind::SnapUpdate)).unwrap();
+    world.settle().unwrap();
+    let jobs: Vec<_> = (0..10).map(|_| world.ask(ProofKind::PorepC2, 2)).collect();
+    world.settle_in_time().unwrap();
+    let accepted: Vec<_> = jobs.iter().filter(|job| world.refused(**job).is_none()).collect();
+    assert!(!accepted.is_empty() && accepted.len() < jobs.len());
+    assert!(accepted.iter().all(|job| world.answers[job] == Outcome::Proved));
     world.shut().unwrap();
 }
