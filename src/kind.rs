@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{de, Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::error::{Code, Error, Result};
 use crate::units::Bytes;
 
@@ -164,6 +166,24 @@ impl FromStr for CircuitId {
     }
 }
 
+impl Serialize for ProofKind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl Serialize for CircuitId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for CircuitId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<CircuitId, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +195,8 @@ mod tests {
         }
         for id in CircuitId::all() {
             assert_eq!(id.to_string().parse::<CircuitId>().unwrap(), id);
+            let json = serde_json::to_string(&id).unwrap();
+            assert_eq!(serde_json::from_str::<CircuitId>(&json).unwrap(), id);
         }
         assert_eq!(CircuitId::all().count(), 20);
         assert_eq!(CircuitId::new(ProofKind::WindowPost, 32 << 30).unwrap().to_string(), "wpost-32g");

@@ -2,7 +2,7 @@
 //!
 //! The rooms, lower ones first; a lower room never imports a higher one:
 //! [`error`], [`units`], [`kind`], `telemetry`, [`memory`], `schedule`, [`circuit`], [`srs`],
-//! [`prove`], [`filecoin`], [`engine`], [`ffi`].
+//! [`prove`], [`filecoin`], [`engine`], [`simulate`], [`ffi`].
 
 pub mod cancel;
 pub mod circuit;
@@ -14,6 +14,7 @@ pub mod kind;
 pub mod memory;
 pub mod prove;
 pub mod schedule;
+pub mod simulate;
 pub mod srs;
 pub mod telemetry;
 pub mod units;

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::{self, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 use crate::error::{Code, Error, Result};
 
 /// A number of bytes. Arithmetic is checked: it returns `None` instead of wrapping.
@@ -109,6 +112,42 @@ impl FromStr for Bytes {
     }
 }
 
+impl Serialize for Bytes {
+    /// A plain number.
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Bytes {
+    /// A number of bytes, or a text such as `"44GiB"`.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Bytes, D::Error> {
+        struct NumberOrText;
+        impl Visitor<'_> for NumberOrText {
+            type Value = Bytes;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a number of bytes, or a size such as \"44GiB\"")
+            }
+
+            fn visit_u64<E: de::Error>(self, bytes: u64) -> std::result::Result<Bytes, E> {
+                Ok(Bytes(bytes))
+            }
+
+            fn visit_i64<E: de::Error>(self, bytes: i64) -> std::result::Result<Bytes, E> {
+                u64::try_from(bytes)
+                    .map(Bytes)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(bytes), &self))
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> std::result::Result<Bytes, E> {
+                text.parse().map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(NumberOrText)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +166,17 @@ mod tests {
         }
         for text in ["", "MiB", "-1", "1 parsec", "1e9", "99999999999TiB", "1.2.3"] {
             assert_eq!(text.parse::<Bytes>().unwrap_err().code(), Code::InvalidArgument, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_and_texts_are_read() {
+        let read = |json: &str| serde_json::from_str::<Bytes>(json);
+        assert_eq!(read("4096").unwrap(), Bytes::kib(4));
+        assert_eq!(read("\"44GiB\"").unwrap(), Bytes::gib(44));
+        assert_eq!(serde_json::to_string(&Bytes::kib(4)).unwrap(), "4096");
+        for bad in ["-1", "\"4 parsec\"", "1.5", "true"] {
+            assert!(read(bad).is_err(), "{bad}");
         }
     }
 

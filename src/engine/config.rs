@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use super::toml_reader::{invalid, Section};
 use crate::error::{Code, Error, Result};
-use crate::kind::{CircuitId, ProofKind};
+use crate::kind::{CircuitId, ProofKind, Urgency};
 use crate::prove::cpu::Kernels;
+use crate::schedule::{Settings, SlotSettings};
 use crate::units::Bytes;
 
 /// Which prover runs the heavy step.
@@ -87,6 +88,31 @@ impl Default for Config {
             parameter_directories: vec![default_parameter_directory()],
             cache_directory: default_cache_directory(),
             timeouts: BTreeMap::new(),
+        }
+    }
+}
+
+/// Synthesis workers beside the configured ones, for PoSt only; the last is kept for winning_post.
+pub(super) const URGENT_WORKERS: usize = 2;
+
+impl Config {
+    /// The scheduler's settings for these slots, with no memory yet and nothing learnt about projections.
+    pub fn scheduling(&self, slots: Vec<SlotSettings>) -> Settings {
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let patient = slots.iter().filter(|slot| slot.serves == Urgency::Patient).count();
+        Settings {
+            budget: Bytes::ZERO,
+            ceiling: Bytes::ZERO,
+            workers: self.synthesis_workers,
+            urgent_workers: URGENT_WORKERS,
+            ahead: self.synthesis_workers + 2 * patient,
+            slots,
+            max_requests: self.intake_max_requests,
+            max_intake: self.intake_max_bytes,
+            patience: nanoseconds(self.patience),
+            min_idle: nanoseconds(self.min_idle),
+            pinned: self.pinned.iter().copied().collect(),
+            factors: BTreeMap::new(),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crossbeam::channel::{bounded, unbounded, Receiver};
 
+use super::config::URGENT_WORKERS;
 use super::driver::{Driver, Outlets};
 use super::entry::lock;
 use super::footprints::Footprints;
@@ -22,9 +23,6 @@ use crate::prove::cpu::CpuBackend;
 use crate::schedule::{Factors, Scheduler, Settings};
 use crate::srs::{Store, StoreConfig};
 use crate::units::Bytes;
-
-/// Synthesis workers beside the configured ones, for PoSt only; the last is kept for winning_post.
-const URGENT_WORKERS: usize = 2;
 
 /// Before the next try to load a pinned circuit.
 const PIN_AGAIN: Duration = Duration::from_millis(500);
@@ -73,20 +71,12 @@ fn settings(config: &Config, shared: &Shared, factors: BTreeMap<CircuitId, Facto
     let observation = shared.probe.observe()?;
     let (limit, margin) = (config.memory_limit, config.memory_margin);
     *lock(&shared.observed) = observation.clone();
-    let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let slots = shared.slots.iter().map(ProverSlot::settings).collect();
     Ok(Settings {
         budget: probe::budget(limit, margin, Bytes::ZERO, &observation),
         ceiling: probe::ceiling(limit, margin, &observation),
-        workers: config.synthesis_workers,
-        urgent_workers: URGENT_WORKERS,
-        ahead: config.synthesis_workers + 2 * shared.slots.serving(Urgency::Patient),
-        slots: shared.slots.iter().map(ProverSlot::settings).collect(),
-        max_requests: config.intake_max_requests,
-        max_intake: config.intake_max_bytes,
-        patience: nanoseconds(config.patience),
-        min_idle: nanoseconds(config.min_idle),
-        pinned: config.pinned.iter().copied().collect(),
         factors,
+        ..config.scheduling(slots)
     })
 }
 

@@ -10,7 +10,8 @@ use super::bridge::{self, KernelTable};
 use super::crew::Crew;
 use super::kernels::Kernels;
 use super::multiply::{Multiply, Terms};
-use super::queries::{BufferSizes, InputPoints, Queries, Query};
+use super::projection::Projection;
+use super::queries::{InputPoints, Queries, Query};
 use super::transform::divide;
 use crate::cancel::Cancel;
 use crate::circuit::{Matrix, Shape, Witness};
@@ -39,6 +40,10 @@ impl CpuBackend {
     /// The pool at the service of one call into C++.
     pub(super) fn crew(&self, cancel: &Cancel) -> Crew {
         Crew::new(&self.pool, self.kernels, cancel)
+    }
+
+    fn projection(&self) -> Projection {
+        Projection { kernels: self.kernels, threads: self.threads() }
     }
 
     /// Threads of its pool.
@@ -89,20 +94,11 @@ impl Backend for CpuBackend {
     }
 
     fn working_set(&self, shape: &Shape) -> Bytes {
-        let threads = self.threads();
-        let buffer = shape.domain().saturating_mul(size_of::<Scalar>() as u64);
-        let terms = usize::try_from(shape.domain() - 1).unwrap_or(usize::MAX);
-        let transforming = buffer.saturating_mul(2).saturating_add(bridge::domain_scratch(threads) as u64);
-        let multiplying =
-            buffer.saturating_add(buffer.max(G1Affine::scratch(self.kernels, terms, threads) as u64));
-        Bytes(transforming.max(multiplying).saturating_add(overhead(threads)))
+        self.projection().working_set(shape)
     }
 
     fn finishing_set(&self, shape: &Shape, wide: u64) -> Bytes {
-        let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX / 128);
-        let (aux, scalars) = (size(shape.aux), size(shape.inputs.saturating_add(wide)));
-        let buffers = BufferSizes::new(aux, scalars, self.kernels, self.threads());
-        Bytes(buffers.bytes().saturating_add(overhead(self.threads())))
+        self.projection().finishing_set(shape, wide)
     }
 
     fn start(&self, step: &Step) -> Result<Started> {
@@ -125,13 +121,6 @@ impl Backend for CpuBackend {
         let sums = Queries { l, a, b_g1, b_g2 }.sum(&self.crew(step.cancel), step.witness, step.meter)?;
         assemble(srs.vk(), started.h, &sums, blinding)
     }
-}
-
-/// Bytes beside the regions: what the threads touch of their stacks, and what regions round up to pages.
-fn overhead(threads: usize) -> u64 {
-    const EACH: u64 = 128 << 10;
-    const ONCE: u64 = 384 << 10;
-    ONCE + EACH * threads as u64
 }
 
 /// Bytes of one evaluation vector over the domain.

@@ -10,6 +10,7 @@ mod limbs;
 mod materialised;
 mod multiply;
 mod products;
+mod projection;
 mod queries;
 mod transform;
 
@@ -20,3 +21,4 @@ pub use backend::CpuBackend;
 pub use kernels::Kernels;
 pub use materialised::Evaluated;
 pub use products::Product;
+pub use projection::Projection;

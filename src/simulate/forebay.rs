@@ -1,0 +1,483 @@
+//! The library's own scheduler, driven with virtual time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use super::floor::{Ended, Floor, Phase, Place};
+use super::mix::Entry;
+use super::outcome::{Outcome, Shares, Tally};
+use super::recorder::{Doing, Recorder};
+use super::scenario::{Scenario, Stages};
+use crate::engine::Config;
+use crate::error::{Code, Error, Result};
+use crate::kind::{CircuitId, Urgency};
+use crate::memory::{ClaimId, Class};
+use crate::schedule::{
+    Action, Costs, Event, JobId, Outcome as Ending, Scheduler, SlotSettings, Submission, Wait,
+};
+use crate::units::Bytes;
+
+/// Work on the floor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Work {
+    Load(CircuitId),
+    Synthesis(JobId, usize),
+    Start(JobId, usize),
+    Finish(JobId, usize),
+}
+
+/// An accepted partition.
+#[derive(Default)]
+struct Part {
+    stages: Option<Stages>,
+    slot: usize,
+    witness: Option<ClaimId>,
+    turn: Option<ClaimId>,
+    finishing: Option<ClaimId>,
+}
+
+struct Job {
+    circuit: CircuitId,
+    arrived: f64,
+    intake: Option<ClaimId>,
+    parts: Vec<Part>,
+}
+
+/// Requests of one kind that have not come yet.
+struct Source {
+    entry: Entry,
+    costs: Arc<Costs>,
+    come: usize,
+    unfinished: usize,
+}
+
+impl Source {
+    /// When the next one comes; `None`: not before another of its kind has ended, or never.
+    fn next(&self, queued: usize) -> Option<f64> {
+        if self.come == self.entry.count {
+            return None;
+        }
+        match self.entry.every {
+            Some(every) => Some(every * self.come as f64),
+            None if self.unfinished < queued => Some(0.0),
+            None => None,
+        }
+    }
+}
+
+struct Run<'a> {
+    scenario: &'a Scenario<'a>,
+    scheduler: Scheduler,
+    floor: Floor<Work>,
+    events: VecDeque<Event>,
+    sources: Vec<Source>,
+    /// Who found no room and comes again.
+    refused: Option<usize>,
+    jobs: BTreeMap<JobId, Job>,
+    circuits: BTreeMap<CircuitId, ClaimId>,
+    tally: Tally,
+    recorder: Recorder,
+    arrivals: u64,
+    loads: usize,
+    /// Partitions that wait for a slot.
+    waiting: usize,
+    /// Bytes that buffers hold.
+    held: u64,
+    waited_for_memory: f64,
+    busy_slots: f64,
+}
+
+/// Runs a scenario to the end of its mix.
+pub(super) fn run(scenario: &Scenario) -> Result<Outcome> {
+    let mut run = Run::new(scenario)?;
+    run.go()?;
+    let seconds = run.floor.now();
+    let mut busy = Shares::of(run.floor.busy(), seconds, scenario.workers, scenario.cores);
+    busy.memory = run.waited_for_memory / seconds.max(f64::MIN_POSITIVE);
+    busy.slots = run.busy_slots / seconds.max(f64::MIN_POSITIVE);
+    Ok(Outcome {
+        seconds,
+        kinds: run.tally.kinds(seconds),
+        peak: run.scheduler.ledger().peak(),
+        held: Bytes(run.recorder.held),
+        waiting: run.recorder.waiting,
+        busy,
+        loads: run.loads,
+        killed: None,
+        timeline: run.recorder.finish(seconds),
+    })
+}
+
+/// The slots that an engine makes on such a machine.
+fn slots(scenario: &Scenario) -> Vec<SlotSettings> {
+    match scenario.devices {
+        0 => vec![
+            SlotSettings::CPU,
+            SlotSettings::cpu_lane(Urgency::Urgent),
+            SlotSettings::cpu_lane(Urgency::Critical),
+        ],
+        devices => vec![SlotSettings::device(Bytes(u64::MAX)); devices * scenario.slots],
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(scenario: &'a Scenario<'a>) -> Result<Run<'a>> {
+        let slots = slots(scenario);
+        let core = (scenario.devices > 0).then_some(scenario.core);
+        let processor = scenario.profile.processor(scenario.cores)?;
+        let config = Config { synthesis_workers: scenario.workers, ..Config::default() };
+        let mut settings = config.scheduling(slots);
+        (settings.budget, settings.ceiling) = (scenario.memory, scenario.memory);
+        let count = settings.slots.len();
+        let mut sources = Vec::new();
+        for entry in &scenario.mix.entries {
+            let circuit = scenario.circuit(entry.circuit)?;
+            let slot = circuit.slot(core, processor);
+            let costs = Arc::new(circuit.costs(entry.circuit, count, slot));
+            fits(&costs, circuit.intake, scenario.memory)?;
+            sources.push(Source { entry: entry.clone(), costs, come: 0, unfinished: 0 });
+        }
+        let urgent = sources.iter().filter(|source| source.entry.circuit.kind.urgency() < Urgency::Patient);
+        let events = urgent.map(|source| Event::Known { costs: source.costs.clone() }).collect();
+        Ok(Run {
+            scheduler: Scheduler::new(settings)?,
+            floor: Floor::new(scenario.resources(), scenario.devices),
+            events,
+            refused: None,
+            jobs: BTreeMap::new(),
+            circuits: BTreeMap::new(),
+            tally: Tally::new(scenario.mix.entries.iter().map(|entry| entry.circuit)),
+            recorder: Recorder::new(scenario.record),
+            arrivals: 0,
+            loads: 0,
+            waiting: 0,
+            held: 0,
+            waited_for_memory: 0.0,
+            busy_slots: 0.0,
+            sources,
+            scenario,
+        })
+    }
+
+    fn go(&mut self) -> Result<()> {
+        loop {
+            self.arrive()?;
+            while let Some(event) = self.events.pop_front() {
+                self.tell(event)?;
+                self.arrive()?;
+            }
+            self.note();
+            let Some(next) = self.next() else { break };
+            self.count_until(next);
+            for ended in self.floor.advance(next) {
+                self.ended(ended)?;
+            }
+            if self.scheduler.next_wakeup().is_some_and(|at| at <= self.now()) {
+                self.events.push_back(Event::Tick);
+            }
+        }
+        if self.jobs.is_empty() && self.sources.iter().all(|source| source.come == source.entry.count) {
+            return Ok(());
+        }
+        Err(Error::internal("the simulated scheduler stands still with work left"))
+    }
+
+    /// The scheduler's time, rounded up: nothing happens before it is due.
+    fn now(&self) -> u64 {
+        (self.floor.now() * 1e9).ceil() as u64
+    }
+
+    /// When something happens by itself.
+    fn next(&self) -> Option<f64> {
+        let queued = self.scenario.mix.queued;
+        let arrival = match self.refused {
+            None => self.sources.iter().filter_map(|source| source.next(queued)).min_by(f64::total_cmp),
+            Some(_) => None,
+        };
+        let waiting = !self.jobs.is_empty() || self.refused.is_some();
+        let wakeup = self.scheduler.next_wakeup().filter(|_| waiting).map(|at| at as f64 / 1e9);
+        [self.floor.next(), arrival, wakeup].into_iter().flatten().min_by(f64::total_cmp)
+    }
+
+    /// What is counted over time, up to `next`.
+    fn count_until(&mut self, next: f64) {
+        let passed = (next - self.floor.now()).max(0.0);
+        let served = self.scheduler.jobs().next();
+        if served.is_some_and(|job| matches!(self.scheduler.wait_of(job), Wait::Memory | Wait::Door)) {
+            self.waited_for_memory += passed;
+        }
+        if self.floor.tasks().iter().any(|task| matches!(task.key, Work::Start(..))) {
+            self.busy_slots += passed;
+        }
+    }
+
+    fn note(&mut self) {
+        let ledger = self.scheduler.ledger();
+        let classes = Class::ALL.map(|class| ledger.class(class));
+        self.recorder.memory(self.floor.now(), classes, self.held);
+        self.recorder.waits(self.waiting);
+    }
+
+    /// Submits what is due. A refused request comes again when something has changed.
+    fn arrive(&mut self) -> Result<()> {
+        if !self.events.is_empty() {
+            return Ok(());
+        }
+        let (now, queued) = (self.floor.now(), self.scenario.mix.queued);
+        let mut due = (0..self.sources.len()).filter(|i| {
+            let source = &self.sources[*i];
+            source.next(queued).is_some_and(|at| at <= now) && self.refused != Some(*i)
+        });
+        let Some(source) = due.next() else { return Ok(()) };
+        drop(due);
+        self.submit(source)
+    }
+
+    fn submit(&mut self, from: usize) -> Result<()> {
+        let now = self.floor.now();
+        let source = &mut self.sources[from];
+        let arrived = source.entry.every.map_or(now, |every| every * source.come as f64);
+        let job = JobId(self.arrivals);
+        self.arrivals += 1;
+        source.come += 1;
+        source.unfinished += 1;
+        let circuit = source.entry.circuit;
+        let profile = self.scenario.circuit(circuit)?;
+        let parts = (0..profile.partitions).map(|_| Part::default()).collect();
+        self.jobs.insert(job, Job { circuit, arrived, intake: None, parts });
+        let submission = Submission {
+            job,
+            costs: source.costs.clone(),
+            partitions: profile.partitions,
+            intake: profile.intake,
+            deadline: None,
+        };
+        self.events.push_back(Event::Submitted(submission));
+        Ok(())
+    }
+
+    fn tell(&mut self, event: Event) -> Result<()> {
+        let now = self.now();
+        self.scheduler.on(now, event).into_iter().try_for_each(|action| self.act(action))
+    }
+
+    fn dropped(&mut self, claim: Option<ClaimId>) {
+        self.events.extend(claim.map(|claim| Event::ClaimDropped { claim }));
+    }
+
+    fn act(&mut self, action: Action) -> Result<()> {
+        let now = self.floor.now();
+        match action {
+            Action::Accept { job, claim, .. } => {
+                self.refused = None;
+                let parts = {
+                    let job = self.job(job)?;
+                    job.intake = Some(claim);
+                    job.parts.len()
+                };
+                self.held += self.scenario.circuit(self.job(job)?.circuit)?.intake.0;
+                (0..parts).for_each(|part| self.recorder.doing(now, at(job, part), Some(Doing::Queued)));
+            }
+            Action::Refuse { job, error } => self.refuse(job, error)?,
+            Action::LoadCircuit { circuit, claim } => {
+                self.circuits.insert(circuit, claim);
+                self.loads += 1;
+                let costs = self.costs(circuit)?;
+                self.held += costs.residency().0;
+                let seconds = costs.srs.0 as f64 / self.scenario.profile.disk.0 as f64;
+                let phases = vec![Phase { place: Place::Disk, seconds }];
+                self.floor.start(Work::Load(circuit), circuit.kind.urgency(), false, phases);
+            }
+            Action::DropCircuit { circuit } => {
+                self.held -= self.costs(circuit)?.residency().0;
+                let claim = self.circuits.remove(&circuit);
+                self.dropped(claim);
+            }
+            Action::Synthesize { job, partition, claim } => self.synthesize(job, partition, claim)?,
+            Action::Prove { job, partition, slot, turn } => self.prove((job, partition), slot, turn)?,
+            Action::Finish { job, partition, claim } => self.finish(job, partition, claim)?,
+            Action::Complete { job, outcome } => self.complete(job, outcome)?,
+            Action::Fault { error } => return Err(error),
+            // A load that nobody waits for any more goes on to its end; nobody preloads or evicts.
+            Action::CancelLoad { .. }
+            | Action::Preloaded { .. }
+            | Action::Evicted { .. }
+            | Action::Corrected { .. } => {}
+            Action::Diagnose { job, .. } => {
+                return Err(Error::internal(format!("a proof of simulated job {} did not verify", job.0)))
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, job: JobId, error: Error) -> Result<()> {
+        if error.code() != Code::Busy {
+            return Err(error);
+        }
+        let circuit = self.job(job)?.circuit;
+        self.jobs.remove(&job);
+        let from = self.sources.iter().position(|source| source.entry.circuit == circuit);
+        if let Some(from) = from {
+            self.sources[from].come -= 1;
+            self.sources[from].unfinished -= 1;
+        }
+        self.refused = from;
+        Ok(())
+    }
+
+    fn synthesize(&mut self, job: JobId, partition: usize, claim: ClaimId) -> Result<()> {
+        let entry = self.job(job)?;
+        let circuit = entry.circuit;
+        let number = job.0 * 1024 + partition as u64;
+        let stages = Stages::draw(self.scenario, self.scenario.circuit(circuit)?, number);
+        let phases = vec![Phase { place: Place::Worker, seconds: stages.synthesis }];
+        let part = self.part(job, partition)?;
+        (part.stages, part.witness) = (Some(stages), Some(claim));
+        self.held += self.costs(circuit)?.witness.0;
+        self.recorder.doing(self.floor.now(), at(job, partition), Some(Doing::Synthesis));
+        self.floor.start(Work::Synthesis(job, partition), circuit.kind.urgency(), false, phases);
+        Ok(())
+    }
+
+    fn prove(&mut self, (job, partition): (JobId, usize), slot: usize, turn: ClaimId) -> Result<()> {
+        let circuit = self.job(job)?.circuit;
+        let (device, on_device) = (slot / self.scenario.slots, self.scenario.devices > 0);
+        let part = self.part(job, partition)?;
+        (part.slot, part.turn) = (slot, Some(turn));
+        let stages = part.stages.as_ref().ok_or_else(|| Error::internal("a slot got no witness"))?;
+        let mut phases = vec![stages.start];
+        if on_device {
+            phases.push(Phase { place: Place::Device(device), seconds: stages.kernels });
+        }
+        self.waiting -= 1;
+        self.held += self.slot_cost(job, partition)?.0 .0;
+        self.recorder.doing(self.floor.now(), at(job, partition), Some(Doing::Start));
+        self.floor.start(Work::Start(job, partition), circuit.kind.urgency(), !on_device, phases);
+        Ok(())
+    }
+
+    fn finish(&mut self, job: JobId, partition: usize, claim: Option<ClaimId>) -> Result<()> {
+        let circuit = self.job(job)?.circuit;
+        let part = self.part(job, partition)?;
+        let stages = part.stages.as_ref().ok_or_else(|| Error::internal("a proof was not started"))?;
+        let phases = vec![stages.finish, stages.verify];
+        part.finishing = claim;
+        if claim.is_some() {
+            let turn = part.turn.take();
+            self.dropped(turn);
+        }
+        self.held += self.slot_cost(job, partition)?.1 .0;
+        self.recorder.doing(self.floor.now(), at(job, partition), Some(Doing::Finish));
+        let overrides = self.scenario.devices == 0;
+        self.floor.start(Work::Finish(job, partition), circuit.kind.urgency(), overrides, phases);
+        Ok(())
+    }
+
+    fn complete(&mut self, job: JobId, outcome: Ending) -> Result<()> {
+        if let Ending::Failed(error) | Ending::Cancelled(error) = outcome {
+            return Err(error);
+        }
+        let entry = self.jobs.remove(&job).ok_or_else(|| unknown(job))?;
+        self.held -= self.scenario.circuit(entry.circuit)?.intake.0;
+        self.dropped(entry.intake);
+        self.tally.answered(entry.circuit, entry.arrived, self.floor.now());
+        for source in self.sources.iter_mut().filter(|source| source.entry.circuit == entry.circuit) {
+            source.unfinished -= 1;
+        }
+        self.refused = None;
+        Ok(())
+    }
+
+    fn ended(&mut self, Ended { key, phase, last }: Ended<Work>) -> Result<()> {
+        let now = self.floor.now();
+        match key {
+            Work::Load(circuit) => {
+                let costs = self.costs(circuit)?;
+                let (srs, matrices) = (costs.srs, costs.matrices);
+                self.events.push_back(Event::CircuitLoaded { circuit, srs, matrices });
+            }
+            Work::Synthesis(job, partition) => {
+                self.waiting += 1;
+                self.recorder.doing(now, at(job, partition), Some(Doing::Waiting));
+                let bytes = self.costs(self.jobs.get(&job).ok_or_else(|| unknown(job))?.circuit)?.witness;
+                self.events.push_back(Event::SynthesisDone { job, partition, bytes });
+            }
+            Work::Start(job, partition) if last => {
+                self.held -= self.slot_cost(job, partition)?.0 .0;
+                self.events.push_back(Event::SlotDone { job, partition });
+            }
+            Work::Finish(job, partition) => {
+                if phase == 0 {
+                    self.held -= self.slot_cost(job, partition)?.1 .0;
+                    let part = self.part(job, partition)?;
+                    let claims = [part.turn.take(), part.finishing.take()];
+                    claims.into_iter().for_each(|claim| self.dropped(claim));
+                }
+                if last {
+                    self.proved(job, partition)?;
+                }
+            }
+            Work::Start(..) => {}
+        }
+        Ok(())
+    }
+
+    fn proved(&mut self, job: JobId, partition: usize) -> Result<()> {
+        let witness = self.part(job, partition)?.witness.take();
+        let circuit = self.job(job)?.circuit;
+        self.held -= self.costs(circuit)?.witness.0;
+        self.recorder.doing(self.floor.now(), at(job, partition), None);
+        self.dropped(witness);
+        self.events.push_back(Event::FinishDone { job, partition });
+        Ok(())
+    }
+
+    fn job(&mut self, job: JobId) -> Result<&mut Job> {
+        self.jobs.get_mut(&job).ok_or_else(|| unknown(job))
+    }
+
+    fn part(&mut self, job: JobId, partition: usize) -> Result<&mut Part> {
+        self.job(job)?.parts.get_mut(partition).ok_or_else(|| unknown(job))
+    }
+
+    fn costs(&self, circuit: CircuitId) -> Result<Arc<Costs>> {
+        let source = self.sources.iter().find(|source| source.entry.circuit == circuit);
+        let source = source.ok_or_else(|| Error::internal(format!("nobody asked for {circuit}")))?;
+        Ok(source.costs.clone())
+    }
+
+    /// What the steps of a partition's slot hold.
+    fn slot_cost(&mut self, job: JobId, partition: usize) -> Result<(Bytes, Bytes)> {
+        let circuit = self.job(job)?.circuit;
+        let slot = self.part(job, partition)?.slot;
+        let costs = self.costs(circuit)?;
+        let cost = costs.slots.get(slot).copied().unwrap_or_default();
+        Ok((cost.start, cost.finish))
+    }
+}
+
+fn at(job: JobId, partition: usize) -> (usize, usize) {
+    (job.0 as usize, partition)
+}
+
+fn unknown(job: JobId) -> Error {
+    Error::internal(format!("simulated job {} is unknown", job.0))
+}
+
+/// Whether one partition of a circuit fits; what would fit, where it does not.
+fn fits(costs: &Costs, intake: Bytes, memory: Bytes) -> Result<()> {
+    let turn = costs.turn(0);
+    let sum = [costs.residency(), costs.witness, turn, intake];
+    let need = sum.into_iter().fold(Bytes::ZERO, Bytes::saturating_add);
+    if need <= memory {
+        return Ok(());
+    }
+    Err(Error::new(
+        Code::BudgetExceeded,
+        format!(
+            "{} does not fit into {memory}: one partition needs {need} (SRS {}, matrices {}, witness {}, prover slot {turn}, request \
+             {intake}); it fits with {need} or more for forebay",
+            costs.circuit, costs.srs, costs.matrices, costs.witness
+        ),
+    ))
+}
