@@ -1,7 +1,6 @@
 //! Memory over time: PoRep-like requests run through the engine under a limit, sampled and drawn as SVG.
 
-mod canvas;
-mod drawing;
+mod picture;
 mod recording;
 
 use std::path::PathBuf;
@@ -46,7 +45,7 @@ pub fn run(world: &World, kind: ProofKind, threads: usize, options: &Options) ->
     let recorded = record(world, kind, &engine, options.requests);
     engine.shutdown(Shutdown::Abort);
     let recording = recorded?;
-    std::fs::write(&options.out, drawing::picture(&recording, world.circuit_id(kind)?, threads))?;
+    std::fs::write(&options.out, picture::picture(&recording, world.circuit_id(kind)?, threads))?;
     eprintln!("  wrote {}", options.out.display());
     Ok(report(&recording))
 }
