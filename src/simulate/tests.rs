@@ -111,3 +111,19 @@ fn nonsense_is_refused() {
     assert_eq!(refused(Scenario { mix: &other, ..sane }), Code::InvalidArgument);
     assert_eq!(Profile::find("rtx9090").unwrap_err().code(), Code::NotFound);
 }
+
+#[test]
+fn post_meets_its_deadlines_under_a_flood_of_porep() {
+    const EPOCH: f64 = 30.0;
+    const CHALLENGE_WINDOW: f64 = 30.0 * 60.0;
+    let (profile, mix) = (published(), mix("porep_c2=60,winning_post=40@45s,window_post=4@480s"));
+    let outcome = Scenario::new(&profile, &mix, Bytes::gib(192)).run().unwrap();
+    for (kind, deadline) in [("winning_post", EPOCH), ("window_post", CHALLENGE_WINDOW)] {
+        let post = outcome.kinds.iter().find(|of| of.kind.name() == kind).unwrap();
+        assert!(post.latency[2] <= deadline, "{post:?}");
+    }
+    // PoRep pays little for it.
+    let alone = self::mix("porep_c2=60");
+    let undisturbed = Scenario::new(&profile, &alone, Bytes::gib(192)).run().unwrap();
+    assert!(outcome.kinds[0].an_hour >= 0.85 * undisturbed.kinds[0].an_hour, "{outcome:?}");
+}
