@@ -1,10 +1,12 @@
 //! Command line of forebay.
 
+mod columns;
 mod demo;
 mod failure;
 mod library;
 mod logging;
 mod params;
+mod plan;
 mod progress;
 mod prove;
 mod setup;
@@ -32,6 +34,7 @@ enum Command {
     Demo(demo::Args),
     Prove(prove::Args),
     Params(params::Args),
+    Plan(Box<plan::Args>),
 }
 
 fn main() -> ExitCode {
@@ -44,6 +47,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(args),
         Command::Prove(args) => prove::run(args),
         Command::Params(args) => params::run(args),
+        Command::Plan(args) => plan::run(args),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,

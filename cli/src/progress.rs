@@ -1,4 +1,4 @@
-//! Progress bars for parameter work.
+//! Progress bars: of work on parameters, and of anything that is counted.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -47,6 +47,14 @@ impl Bar {
         bar.set_message(format!("{} {}", self.title, phase.name()));
         bar
     }
+}
+
+/// A hidden bar of something counted.
+pub fn counting(title: &str, total: usize) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::hidden());
+    let style = ProgressStyle::with_template("{msg:32} {bar:32} {human_pos}/{human_len} {elapsed}");
+    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    bar.with_message(title.to_owned())
 }
 
 impl Drop for Bar {

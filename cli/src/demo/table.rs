@@ -6,6 +6,7 @@ use std::path::Path;
 use forebay::units::Bytes;
 
 use super::facts::Facts;
+use crate::columns::render;
 use crate::failure::{system, Result};
 
 const HEAD: [&str; 12] = [
@@ -32,8 +33,9 @@ pub fn print_json(facts: &Facts) -> Result<()> {
 
 /// The table, and where the cache is.
 pub fn print(all: &[Facts], cache: &Path) -> Result<()> {
-    let rows: Vec<[String; HEAD.len()]> = all.iter().map(row).collect();
-    let mut text = render(&HEAD.map(String::from), &rows);
+    let head = HEAD.map(String::from).to_vec();
+    let rows: Vec<_> = std::iter::once(head).chain(all.iter().map(row)).collect();
+    let mut text = render(&rows);
     text += "queued: the compact witness of a partition that waits for the prover. working set: the prover's buffers ";
     text +=
         "beyond SRS and matrices.\npeak RSS: of this process, mapped parameter files included. verified: by filecoin-proofs-api, after the library's own verification.\n";
@@ -41,10 +43,10 @@ pub fn print(all: &[Facts], cache: &Path) -> Result<()> {
     io::stdout().write_all(text.as_bytes()).map_err(system("writing the table"))
 }
 
-fn row(facts: &Facts) -> [String; HEAD.len()] {
+fn row(facts: &Facts) -> Vec<String> {
     let seconds = |ms: u64| format!("{:.2}", ms as f64 / 1000.0);
     let bytes = |n: u64| Bytes(n).to_string();
-    [
+    vec![
         facts.kind.clone(),
         grouped(facts.constraints),
         bytes(facts.witness_bytes),
@@ -73,23 +75,6 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// Columns as wide as their widest cell; the first to the left, the others to the right.
-fn render<const N: usize>(head: &[String; N], rows: &[[String; N]]) -> String {
-    let width = |i: usize| std::iter::once(head).chain(rows).map(|row| row[i].len()).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(width);
-    let mut text = String::new();
-    for row in std::iter::once(head).chain(rows) {
-        for (i, (cell, width)) in row.iter().zip(widths).enumerate() {
-            match i {
-                0 => text += &format!("{cell:<width$}"),
-                _ => text += &format!("  {cell:>width$}"),
-            }
-        }
-        text.push('\n');
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,12 +84,5 @@ mod tests {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (2_687_921, "2,687,921")] {
             assert_eq!(grouped(number), text);
         }
-    }
-
-    #[test]
-    fn columns_line_up() {
-        let cells = |row: [&str; 2]| row.map(String::from);
-        let text = render(&cells(["kind", "n"]), &[cells(["a", "1,000"]), cells(["longer", "2"])]);
-        assert_eq!(text, "kind        n\na       1,000\nlonger      2\n");
     }
 }

@@ -1,0 +1,267 @@
+//! What limits a machine, what more of anything would bring, and what it could do without: found by asking the
+//! simulator again, with one change and the same seed.
+
+use forebay::kind::ProofKind;
+use forebay::simulate::Outcome;
+use forebay::units::Bytes;
+use forebay::Result;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::question::{least, Question};
+
+/// A gain, as a share, that is more than chance.
+const NOTABLE: f64 = 0.02;
+/// What counts as the same throughput.
+const AS_GOOD: f64 = 0.98;
+/// An epoch, in seconds: a block whose proof comes later is lost.
+const EPOCH: f64 = 30.0;
+/// A deadline of window_post, in seconds.
+const DEADLINE: f64 = 30.0 * 60.0;
+
+/// One change of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    Memory,
+    Gpu,
+    Workers,
+    Cores,
+    Slot,
+    Disk,
+}
+
+const MORE_MEMORY: Bytes = Bytes::gib(64);
+const MORE_WORKERS: usize = 4;
+
+impl Change {
+    fn apply(self, to: &Question) -> Question {
+        let mut changed = to.clone();
+        match self {
+            Change::Memory => return to.with_room(to.room.size().saturating_add(MORE_MEMORY)),
+            Change::Gpu => changed.gpus += 1,
+            Change::Workers => changed.workers = changed.workers.saturating_add(MORE_WORKERS),
+            Change::Cores => changed.cores = changed.cores.saturating_mul(2),
+            Change::Slot => changed.slots += 1,
+            Change::Disk => {
+                let mut profile = (*to.profile).clone();
+                profile.disk = profile.disk.saturating_add(profile.disk);
+                changed.profile = profile.into();
+            }
+        }
+        changed
+    }
+
+    /// What it adds.
+    pub fn text(self) -> &'static str {
+        match self {
+            Change::Memory => "64 GiB more",
+            Change::Gpu => "one more GPU",
+            Change::Workers => "4 more synthesis workers",
+            Change::Cores => "twice the cores",
+            Change::Slot => "one more prover slot a GPU",
+            Change::Disk => "a disk twice as fast",
+        }
+    }
+
+    /// What is short where it helps, and how that shows.
+    fn bottleneck(self, of: &Outcome) -> String {
+        let percent = |share: f64| format!("{:.0} %", share * 100.0);
+        match self {
+            Change::Memory => {
+                format!("memory: requests waited for it {} of the time", percent(of.busy.memory))
+            }
+            Change::Gpu => format!("the GPU: busy {} of the time", percent(of.busy.devices)),
+            Change::Workers => {
+                format!("synthesis: its workers were busy {} of the time", percent(of.busy.workers))
+            }
+            Change::Cores => format!("the processor: busy {} of the time", percent(of.busy.cores)),
+            Change::Slot => {
+                "the prover slots of the GPU: its kernels wait for the processor's part".to_owned()
+            }
+            Change::Disk => format!("the disk: parameters were loaded {} times", of.loads),
+        }
+    }
+}
+
+/// An answer with changes.
+#[derive(Clone, Debug, Serialize)]
+pub struct WhatIf {
+    /// What is changed.
+    pub changes: Vec<Change>,
+    /// In words.
+    pub text: String,
+    /// Proofs an hour; `None`: it does not fit, or is killed.
+    pub an_hour: Option<f64>,
+    /// More than without the change, as a share.
+    pub gain: Option<f64>,
+    /// Whether every PoSt is on time with it.
+    pub on_time: bool,
+}
+
+/// A PoSt that came too late.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Late {
+    /// The kind.
+    pub kind: ProofKind,
+    /// Its longest latency, in seconds.
+    pub longest: f64,
+    /// What it has, in seconds.
+    pub deadline: f64,
+}
+
+/// The advice.
+#[derive(Clone, Debug, Serialize)]
+pub struct Advice {
+    /// Proofs an hour of the kinds that are queued without pause, or of all.
+    pub an_hour: f64,
+    /// What limits it.
+    pub bottleneck: String,
+    /// What more would bring.
+    pub what_if: Vec<WhatIf>,
+    /// The least memory (of the machine, or limit) that is as good; `None`: of the prior art.
+    pub least_memory: Option<Bytes>,
+    /// The fewest workers that are as good.
+    pub fewest_workers: Option<usize>,
+    /// Kinds that came too late.
+    pub late: Vec<Late>,
+}
+
+/// Proofs an hour of the kinds that are queued without pause, until the last of these was answered; of all kinds
+/// where every one has its interval. 0 where the process was killed.
+pub fn rate(question: &Question, outcome: &Outcome) -> f64 {
+    if outcome.killed.is_some() {
+        return 0.0;
+    }
+    let entries = &question.mix.entries;
+    let paced = entries.iter().all(|entry| entry.every.is_some());
+    let (mut proofs, mut hours) = (0.0, 0f64);
+    for kind in &outcome.kinds {
+        let entry = entries.iter().find(|entry| entry.circuit == kind.circuit);
+        if paced || entry.is_some_and(|entry| entry.every.is_none()) {
+            proofs += kind.proofs as f64;
+            hours = hours.max(kind.proofs as f64 / kind.an_hour.max(f64::MIN_POSITIVE));
+        }
+    }
+    proofs / hours.max(f64::MIN_POSITIVE)
+}
+
+/// Which kinds came too late.
+pub fn late(outcome: &Outcome) -> Vec<Late> {
+    let of = |kind: ProofKind| match kind {
+        ProofKind::WinningPost => Some(EPOCH),
+        ProofKind::WindowPost => Some(DEADLINE),
+        _ => None,
+    };
+    let kinds = outcome.kinds.iter().filter_map(|kind| Some((kind, of(kind.kind)?)));
+    let late = kinds.filter(|(kind, deadline)| kind.latency[2] > *deadline);
+    late.map(|(kind, deadline)| Late { kind: kind.kind, longest: kind.latency[2], deadline }).collect()
+}
+
+/// Asks again, with what could be more and less.
+pub fn advise(question: &Question, outcome: &Outcome) -> Result<Advice> {
+    let base = rate(question, outcome);
+    let (what_if, (least_memory, fewest_workers)) = rayon::join(
+        || what_if(question, base),
+        || match question.policy.is_prior() {
+            true => (None, None),
+            false => rayon::join(
+                || least_memory(question, outcome, base),
+                || Some(fewest_workers(question, outcome, base)),
+            ),
+        },
+    );
+    let bottleneck = bottleneck(question, outcome, &what_if);
+    Ok(Advice { an_hour: base, bottleneck, what_if, least_memory, fewest_workers, late: late(outcome) })
+}
+
+fn with_all(question: &Question, changes: &[Change], base: f64) -> WhatIf {
+    let changed = changes.iter().fold(question.clone(), |question, change| change.apply(&question));
+    let outcome = changed.ask().ok().filter(|outcome| outcome.killed.is_none());
+    let an_hour = outcome.as_ref().map(|outcome| rate(&changed, outcome));
+    WhatIf {
+        changes: changes.to_vec(),
+        text: changes.iter().map(|change| change.text()).collect::<Vec<_>>().join(", "),
+        gain: an_hour.filter(|_| base > 0.0).map(|rate| rate / base - 1.0),
+        an_hour,
+        on_time: outcome.is_some_and(|outcome| late(&outcome).is_empty()),
+    }
+}
+
+/// What is always told, what is told where it helps, and, where nothing does, what helps together.
+fn what_if(question: &Question, base: f64) -> Vec<WhatIf> {
+    let heavy = if question.gpus > 0 { Change::Gpu } else { Change::Cores };
+    let mut told = vec![vec![Change::Memory], vec![heavy], vec![Change::Workers]];
+    let usual = told.len();
+    if question.gpus > 0 {
+        told.extend([vec![Change::Cores], vec![Change::Slot]]);
+    }
+    told.push(vec![Change::Disk]);
+    let ask = |all: Vec<Vec<Change>>| -> Vec<WhatIf> {
+        all.into_par_iter().map(|changes| with_all(question, &changes, base)).collect()
+    };
+    let notable = |what: &WhatIf| what.gain.is_some_and(|gain| gain >= NOTABLE);
+    let mut answers = ask(told);
+    let none = !answers.iter().any(notable);
+    let mut number = 0;
+    answers.retain(|what| {
+        number += 1;
+        number <= usual || notable(what)
+    });
+    if none && base > 0.0 {
+        let (memory, workers) = (Change::Memory, Change::Workers);
+        let together = vec![
+            vec![heavy, workers],
+            vec![memory, heavy],
+            vec![memory, workers],
+            vec![memory, heavy, workers],
+        ];
+        answers.extend(ask(together).into_iter().find(notable));
+    }
+    answers
+}
+
+fn bottleneck(question: &Question, outcome: &Outcome, what_if: &[WhatIf]) -> String {
+    if outcome.killed.is_some() {
+        return "memory: the process was killed".to_owned();
+    }
+    let gains = what_if.iter().filter_map(|what| Some((what, what.gain?)));
+    let best = gains.filter(|(_, gain)| *gain >= NOTABLE).max_by(|a, b| a.1.total_cmp(&b.1));
+    match best {
+        Some((what, gain)) => {
+            let gain = gain * 100.0;
+            match what.changes.as_slice() {
+                [one] => format!("{}; {} would bring {gain:+.1} %", one.bottleneck(outcome), what.text),
+                _ => format!("no part alone; {} together would bring {gain:+.1} %", what.text),
+            }
+        }
+        None if question.mix.entries.iter().all(|entry| entry.every.is_some()) => {
+            "nothing: the machine keeps up with the requests as they come".to_owned()
+        }
+        None => "nothing that more of one part would relieve by 2 %".to_owned(),
+    }
+}
+
+/// As fast, and nothing late that was not.
+fn as_good(changed: &Question, base: (&Outcome, f64)) -> bool {
+    let Ok(outcome) = changed.ask() else { return false };
+    let was_late = late(base.0);
+    rate(changed, &outcome) >= AS_GOOD * base.1
+        && late(&outcome).iter().all(|late| was_late.iter().any(|was| was.kind == late.kind))
+}
+
+fn least_memory(question: &Question, outcome: &Outcome, base: f64) -> Option<Bytes> {
+    least(question.room.size(), |size| as_good(&question.with_room(size), (outcome, base)))
+}
+
+fn fewest_workers(question: &Question, outcome: &Outcome, base: f64) -> usize {
+    let (mut low, mut high) = (0, question.workers);
+    while high - low > 1 {
+        let workers = low + (high - low) / 2;
+        match as_good(&Question { workers, ..question.clone() }, (outcome, base)) {
+            true => high = workers,
+            false => low = workers,
+        }
+    }
+    high
+}

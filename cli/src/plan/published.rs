@@ -1,0 +1,100 @@
+//! Published runs beside the simulator's.
+
+use forebay::simulate::published::{compare, Compared, Use, PROFILE, TOLERANCE};
+use forebay::simulate::Profile;
+use forebay::Result;
+use serde::Serialize;
+
+use super::json::line;
+use super::words::number;
+use crate::columns::render;
+
+/// Runs that each figure is the mean of.
+const SEEDS: u64 = 5;
+
+/// The comparison.
+pub struct Published {
+    rows: Vec<Compared>,
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    profile: &'static str,
+    tolerance: f64,
+    seeds: u64,
+    rows: Vec<WrittenRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct WrittenRow<'a> {
+    #[serde(flatten)]
+    compared: &'a Compared,
+    seconds_off: Option<f64>,
+    peak_off: Option<f64>,
+}
+
+impl Published {
+    /// Simulates every published run.
+    pub fn compare() -> Result<Published> {
+        Ok(Published { rows: compare(&Profile::find(PROFILE)?, SEEDS)? })
+    }
+
+    /// Tested runs that the simulator is too far from.
+    pub fn off(&self) -> usize {
+        let tested = self.rows.iter().filter(|row| row.row.used == Use::Tested);
+        tested.filter(|row| !row.near()).count()
+    }
+
+    pub fn json(&self) -> Result<String> {
+        let rows = self.rows.iter().map(|row| WrittenRow {
+            compared: row,
+            seconds_off: row.seconds_off(),
+            peak_off: row.peak_off(),
+        });
+        line(&Written { profile: PROFILE, tolerance: TOLERANCE, seeds: SEEDS, rows: rows.collect() })
+    }
+
+    pub fn text(&self) -> String {
+        let head =
+            ["run", "pw", "gw", "proofs", "s a proof", "here", "off", "peak GiB", "here", "off", "used"];
+        let rows = std::iter::once(head.map(String::from).to_vec()).chain(self.rows.iter().map(row));
+        let tested = self.rows.iter().filter(|row| row.row.used == Use::Tested);
+        let tolerance = TOLERANCE * 100.0;
+        let mut text = render(&rows.collect::<Vec<_>>());
+        text += &format!(
+            "\npw: partitions synthesised at once; gw: workers of the GPU; here: the simulator with profile {PROFILE},\n\
+             means over {SEEDS} seeds. fitted: the profile's parameters were fitted to the row; tested: nothing was\n\
+             fitted to it; shown: the number of proofs was not published, or no figure. killed: out of memory.\n\
+             {} of {} tested rows are within {tolerance:.0} %.\n",
+            tested.clone().count() - self.off(),
+            tested.count(),
+        );
+        text
+    }
+}
+
+fn row(compared: &Compared) -> Vec<String> {
+    let row = &compared.row;
+    let optional = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
+    let off = |value: Option<f64>| value.map_or(String::new(), |off| format!("{:+.1} %", off * 100.0));
+    let waiting =
+        row.waiting.map(|waiting| format!(", {waiting} waiting ({} here)", compared.simulated_waiting));
+    let used = match row.used {
+        Use::Fitted => "fitted",
+        Use::Tested => "tested",
+        Use::Shown => "shown",
+    };
+    vec![
+        format!("{}{}", row.run, waiting.unwrap_or_default()),
+        row.workers.to_string(),
+        row.slots.to_string(),
+        row.proofs.to_string(),
+        optional(row.seconds),
+        compared.simulated_seconds.map_or_else(|| "killed".to_owned(), number),
+        off(compared.seconds_off()),
+        optional(row.peak),
+        number(compared.simulated_peak),
+        off(compared.peak_off()),
+        used.to_owned(),
+    ]
+}

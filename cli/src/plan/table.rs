@@ -1,0 +1,206 @@
+//! A plan as text.
+
+use forebay::simulate::{KindOutcome, Profile};
+
+use super::plan::Plan;
+use super::question::{Question, Room};
+use super::words::{counted, number, paragraph, percent, seconds, setting};
+use crate::columns::render;
+
+/// The whole text.
+pub fn text(plan: &Plan) -> String {
+    let mut text = asked(&plan.question);
+    text.push('\n');
+    text += &kinds(&plan.outcome.kinds);
+    text += &killed(plan);
+    text.push('\n');
+    text += &memory(plan);
+    text += &busy(plan);
+    text.push('\n');
+    text += &late(plan);
+    text += &advice(plan);
+    text += &assumptions(&plan.question);
+    text
+}
+
+/// The machine, what is asked of it, and how far the figures can be trusted.
+pub fn asked(question: &Question) -> String {
+    let mut text = machine(question);
+    text += &paragraph(&format!("policy: {}, {}", question.policy, question.policy.about()));
+    text + &source(&question.profile)
+}
+
+fn source(profile: &Profile) -> String {
+    let about = profile.about.trim();
+    let note = ["not measured", "assumed", "placeholder"].iter().any(|word| about.contains(word));
+    let note = if note { "NOTE, not all of its figures are measured: " } else { "" };
+    paragraph(&format!("profile {}: {note}{about}", profile.name))
+}
+
+fn machine(question: &Question) -> String {
+    let heavy = match (question.gpus, &question.profile.device) {
+        (0, _) | (_, None) => "no GPU".to_owned(),
+        (gpus, Some(device)) => {
+            let core = format!("{:?}", question.core).to_lowercase();
+            let slots = counted(question.slots, "prover slot", "prover slots");
+            format!("{} ({}, {core} core, {slots} each)", counted(gpus, "GPU", "GPUs"), device.name)
+        }
+    };
+    let entries = question.mix.entries.iter().map(|entry| match entry.every {
+        None => format!("{}={}", entry.circuit.kind, entry.count),
+        Some(every) => format!("{}={} every {}", entry.circuit.kind, entry.count, seconds(every)),
+    });
+    let sector = question.mix.entries.first().map(|entry| entry.circuit.to_string());
+    let sector = sector.iter().filter_map(|circuit| circuit.rsplit('-').next()).collect::<String>();
+    let text = format!(
+        "machine: {}; {heavy}, {}, {}",
+        room(question),
+        counted(question.cores, "thread", "threads"),
+        counted(question.workers, "synthesis worker", "synthesis workers"),
+    );
+    let mix = entries.collect::<Vec<_>>().join(", ");
+    let endless = question.mix.entries.iter().any(|entry| entry.every.is_none());
+    let queued = match endless {
+        true => format!(", {} unfinished kept queued of each kind", question.queued()),
+        false => String::new(),
+    };
+    paragraph(&text) + &paragraph(&format!("mix: {mix}, sectors of {sector}{queued}; seed {}", question.seed))
+}
+
+/// The memory, and what of it is the library's.
+fn room(question: &Question) -> String {
+    let (limit, size) = (question.room.limit(), question.room.size());
+    match question.room {
+        Room::Limit(_) => format!("memory.limit {limit}"),
+        Room::Ram { .. } => format!(
+            "{size} RAM{}, {} of it for the system and other processes, memory.limit {limit}",
+            if question.this_machine { " (this machine's)" } else { "" },
+            question.room.reserve(),
+        ),
+    }
+}
+
+fn kinds(kinds: &[KindOutcome]) -> String {
+    let head = ["kind", "proofs", "an hour", "s a proof", "latency: median", "99 %", "longest"];
+    let row = |of: &KindOutcome| {
+        let [median, most, longest] = of.latency.map(seconds);
+        let figures = [number(of.an_hour), number(of.seconds_a_proof)];
+        let [an_hour, a_proof] = figures;
+        vec![of.kind.to_string(), of.proofs.to_string(), an_hour, a_proof, median, most, longest]
+    };
+    let rows = std::iter::once(head.map(String::from).to_vec()).chain(kinds.iter().map(row));
+    render(&rows.collect::<Vec<_>>())
+}
+
+fn killed(plan: &Plan) -> String {
+    let Some(killed) = plan.outcome.killed else { return String::new() };
+    let needs =
+        plan.unlimited_peak.map_or(String::new(), |peak| format!(" Unlimited, it would hold {peak}."));
+    paragraph(&format!(
+        "KILLED FOR MEMORY after {}: it held {} of {}, {} partitions waited for the GPU.{needs}",
+        seconds(killed.at),
+        killed.held,
+        plan.question.room.limit(),
+        plan.outcome.waiting,
+    ))
+}
+
+fn memory(plan: &Plan) -> String {
+    let peak = &plan.peak;
+    let (slots, witnesses) = match plan.question.policy.is_prior() {
+        true => ("a, b, c", "private variables"),
+        false => ("prover slots", "witnesses"),
+    };
+    let waiting = plan.outcome.waiting;
+    paragraph(&format!(
+        "memory {}: at most {} of {} (SRS {}, matrices {}, {slots} {}, {witnesses} {}, requests {})",
+        plan.verb(),
+        plan.outcome.peak,
+        plan.question.budget(),
+        peak.srs,
+        peak.matrices,
+        peak.working_set,
+        peak.witness,
+        peak.intake,
+    )) + &paragraph(&format!(
+        "waited for memory {} of the time; {} at most waited for a slot; parameters loaded {}",
+        percent(plan.outcome.busy.memory),
+        counted(waiting, "partition", "partitions"),
+        counted(plan.outcome.loads, "time", "times"),
+    ))
+}
+
+fn busy(plan: &Plan) -> String {
+    let busy = &plan.outcome.busy;
+    let heavy = match plan.question.gpus {
+        0 => format!("prover slot {}", percent(busy.slots)),
+        1 => format!("GPU {}", percent(busy.devices)),
+        _ => format!("GPUs {}", percent(busy.devices)),
+    };
+    paragraph(&format!(
+        "busy: {heavy}, synthesis workers {}, processor {}, disk {}",
+        percent(busy.workers),
+        percent(busy.cores),
+        percent(busy.disk)
+    ))
+}
+
+fn late(plan: &Plan) -> String {
+    let mut text = String::new();
+    for late in &plan.advice.late {
+        let cures = plan.advice.what_if.iter().filter(|what| what.on_time).map(|what| what.text.as_str());
+        let cures = cures.collect::<Vec<_>>();
+        let cure = match cures.as_slice() {
+            [] => String::new(),
+            cures => format!(" On time with {}.", cures.join(", or ")),
+        };
+        text += &paragraph(&format!(
+            "LATE: {} took {}, its deadline is {}.{cure}",
+            late.kind,
+            seconds(late.longest),
+            seconds(late.deadline)
+        ));
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+fn advice(plan: &Plan) -> String {
+    let (advice, question) = (&plan.advice, &plan.question);
+    let mut text = paragraph(&format!("bottleneck: {}", advice.bottleneck));
+    let base = vec!["  as planned".to_owned(), number(advice.an_hour), String::new()];
+    let head = vec!["what if".to_owned(), "proofs an hour".to_owned(), String::new()];
+    let rows = advice.what_if.iter().map(|what| {
+        let an_hour = what.an_hour.map_or_else(|| "does not fit".to_owned(), number);
+        let gain = what.gain.map_or(String::new(), |gain| format!("{:+.1} %", gain * 100.0));
+        vec![format!("  {}", what.text), an_hour, gain]
+    });
+    text += &render(&[head, base].into_iter().chain(rows).collect::<Vec<_>>());
+    if let (Some(least), Some(workers)) = (advice.least_memory, advice.fewest_workers) {
+        text += &paragraph(&format!(
+            "enough for 98 % of it, one change at a time: {least} {} instead of {}, {} instead of {}",
+            question.room.noun(),
+            question.room.size(),
+            counted(workers, "synthesis worker", "synthesis workers"),
+            question.workers
+        ));
+        text += &paragraph(&format!(
+            "configure: synthesis_workers = {}, and in [memory] limit = \"{}\"",
+            question.workers,
+            setting(question.room.limit())
+        ));
+    }
+    text
+}
+
+fn assumptions(question: &Question) -> String {
+    let profile = &question.profile;
+    paragraph(&format!(
+        "assumes: nothing else loads the processor, GPUs or disk; stage times spread by {}; parameters are read at {} \
+         a second, none are resident at the start",
+        percent(profile.spread),
+        profile.disk
+    ))
+}

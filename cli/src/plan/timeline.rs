@@ -1,0 +1,126 @@
+//! The picture of a plan: memory by class against the limit, and what each partition did meanwhile.
+
+use forebay::memory::Class;
+use forebay::simulate::{Doing, Lane};
+use forebay_pictures::{self as pictures, Band, BandStyle, Level, Line, LineStyle, Stage, StageStyle};
+
+use super::plan::{of_class, Plan};
+use super::words::counted;
+
+/// Bands from the bottom.
+type Stack = [(Class, &'static str, BandStyle); 5];
+
+const FOREBAY: Stack = [
+    (Class::Srs, "SRS", BandStyle::Srs),
+    (Class::Matrices, "matrices", BandStyle::Matrices),
+    (Class::WorkingSet, "prover slots", BandStyle::WorkingSet),
+    (Class::Witness, "compact witnesses", BandStyle::Witness),
+    (Class::Intake, "requests", BandStyle::Other),
+];
+const PRIOR: Stack = [
+    (Class::Srs, "SRS", BandStyle::Srs),
+    (Class::Matrices, "matrices", BandStyle::Matrices),
+    (Class::Witness, "private variables", BandStyle::Witness),
+    (Class::WorkingSet, "evaluation vectors a, b, c", BandStyle::Evaluations),
+    (Class::Intake, "requests", BandStyle::Other),
+];
+/// Of forebay's stack, what is too small to be seen beside the rest.
+const SMALL: [usize; 3] = [1, 3, 4];
+
+fn stage(doing: Doing, prior: bool) -> Stage {
+    let (label, style) = match (doing, prior) {
+        (Doing::Queued, _) => ("waits, decoded", StageStyle::WaitsDecoded),
+        (Doing::Synthesis, _) => ("synthesis", StageStyle::Synthesis),
+        (Doing::Waiting, false) => ("waits, witness ready", StageStyle::WaitsWitness),
+        (Doing::Waiting, true) => ("waits with its evaluation vectors", StageStyle::WaitsEvaluated),
+        (Doing::Start, _) => ("prover slot", StageStyle::Slot),
+        (Doing::Finish, _) => ("finish and verify", StageStyle::Finish),
+    };
+    Stage { label: label.to_owned(), style }
+}
+
+/// The picture as SVG.
+pub fn svg(plan: &Plan) -> String {
+    let question = &plan.question;
+    let prior = question.policy.is_prior();
+    let stack = if prior { PRIOR } else { FOREBAY };
+    let used = |class| plan_has(plan, class);
+    let bands: Vec<_> = stack.into_iter().filter(|(class, ..)| used(*class)).collect();
+    let small: Vec<Class> = SMALL.iter().map(|i| FOREBAY[*i].0).collect();
+    let magnified = bands.iter().enumerate().filter(|(_, (class, ..))| !prior && small.contains(class));
+    let (label, lines) = match prior {
+        true => ("where the kernel kills it", Vec::new()),
+        false => {
+            let label = "held by buffers (the bands are promised)".to_owned();
+            ("memory.limit less memory.margin", vec![Line { label, style: LineStyle::Resident }])
+        }
+    };
+    let recorded = plan.outcome.timeline.clone().unwrap_or_default();
+    let samples = recorded.samples.iter().map(|sample| pictures::Sample {
+        at: sample.at,
+        bytes: bands.iter().map(|(class, ..)| of_class(sample, *class)).collect(),
+        lines: if prior { Vec::new() } else { vec![sample.held] },
+    });
+    let budget = question.budget();
+    let timeline = pictures::Timeline {
+        title: title(plan),
+        span: plan.outcome.seconds,
+        since: "since the first request came".to_owned(),
+        limit: Some(Level { label: format!("{label}: {budget}"), bytes: budget.0 }),
+        magnified: magnified.map(|(i, _)| i).collect(),
+        bands: bands
+            .iter()
+            .map(|(_, label, style)| Band { label: (*label).to_owned(), style: *style })
+            .collect(),
+        lines,
+        samples: samples.collect(),
+        // The prior art's vectors grow between two samples.
+        steps: !prior,
+        stages: Doing::ALL.map(|doing| stage(doing, prior)).to_vec(),
+        noun: "partitions".to_owned(),
+        lanes: recorded.lanes.iter().map(|lane| self::lane(plan, lane)).collect(),
+    };
+    timeline.svg()
+}
+
+fn plan_has(plan: &Plan, class: Class) -> bool {
+    let samples = plan.outcome.timeline.as_ref().map_or(&[][..], |timeline| &timeline.samples);
+    samples.iter().any(|sample| of_class(sample, class) > 0)
+}
+
+fn lane(plan: &Plan, lane: &Lane) -> pictures::Lane {
+    let stage = |doing: Doing| Doing::ALL.iter().position(|of| *of == doing).unwrap_or_default();
+    let steps = lane.steps.iter().map(|(doing, from, to)| (stage(*doing), *from, *to));
+    let one_part = plan.question.mix.entries.iter().all(|entry| {
+        let circuit = plan.question.profile.circuits.get(&entry.circuit);
+        circuit.is_some_and(|circuit| circuit.partitions == 1)
+    });
+    let request = lane.request + 1;
+    let label = match one_part {
+        true => format!("request {request}"),
+        false => format!("request {request}, partition {}", lane.partition + 1),
+    };
+    pictures::Lane { label, steps: steps.collect() }
+}
+
+fn title(plan: &Plan) -> String {
+    let question = &plan.question;
+    let entries = question.mix.entries.iter().map(|entry| format!("{} {}", entry.count, entry.circuit));
+    let heavy = match question.gpus {
+        0 => counted(question.cores, "thread", "threads"),
+        gpus => counted(gpus, "GPU", "GPUs"),
+    };
+    let ending = match plan.outcome.killed {
+        Some(killed) => format!(": killed for memory, holding {}", killed.held),
+        None => String::new(),
+    };
+    format!(
+        "{} simulated on {}: {} {}, {heavy}, {}, policy {}{ending}",
+        entries.collect::<Vec<_>>().join(", "),
+        question.profile.name,
+        question.room.size(),
+        question.room.noun(),
+        counted(question.workers, "synthesis worker", "synthesis workers"),
+        question.policy
+    )
+}
