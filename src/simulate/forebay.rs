@@ -275,7 +275,9 @@ impl<'a> Run<'a> {
                     job.intake = Some(claim);
                     job.parts.len()
                 };
-                self.held += self.scenario.circuit(self.job(job)?.circuit)?.intake.0;
+                let circuit = self.job(job)?.circuit;
+                self.held += self.scenario.circuit(circuit)?.intake.0;
+                self.recorder.request(job.0 as usize, circuit);
                 (0..parts).for_each(|part| self.recorder.doing(now, at(job, part), Some(Doing::Queued)));
             }
             Action::Refuse { job, error } => self.refuse(job, error)?,

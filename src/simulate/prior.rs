@@ -281,6 +281,7 @@ impl<'a> Run<'a> {
 
     fn doing(&mut self, partition: usize, doing: Option<Doing>) {
         let place = self.place(partition);
+        self.recorder.request(place.0, self.id);
         self.recorder.doing(self.floor.now(), place, doing);
     }
 

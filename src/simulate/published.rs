@@ -64,7 +64,7 @@ const WIDE: Pipeline = Pipeline { channel: Channel::Workers, ..NARROW };
 
 const HELD: &str = "permit held, channel of pw";
 /// Where the machine ran out of memory, GiB: others hold the rest of its 755.
-const OUT_OF_MEMORY: f64 = 668.0;
+pub const OUT_OF_MEMORY: f64 = 668.0;
 
 const fn measured(workers: usize, slots: usize, proofs: usize, seconds: f64, peak: f64, used: Use) -> Row {
     let (seconds, peak) = (Some(seconds), Some(peak));

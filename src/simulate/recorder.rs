@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::kind::CircuitId;
 use crate::memory::Class;
 use crate::units::Bytes;
 
@@ -55,6 +56,8 @@ pub struct Timeline {
     pub samples: Vec<Sample>,
     /// In the order in which the partitions were begun.
     pub lanes: Vec<Lane>,
+    /// Of each request.
+    pub circuits: BTreeMap<usize, CircuitId>,
 }
 
 /// Keeps peaks always, and everything where it was asked to.
@@ -83,6 +86,13 @@ impl Recorder {
 
     pub fn waits(&mut self, partitions: usize) {
         self.waiting = self.waiting.max(partitions);
+    }
+
+    /// A request of this circuit has come.
+    pub fn request(&mut self, request: usize, circuit: CircuitId) {
+        if let Some(timeline) = &mut self.timeline {
+            timeline.circuits.insert(request, circuit);
+        }
     }
 
     /// From now on a partition does this; `None`: it is proved.

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::question::{least, Question};
+use super::words::{counted, percent};
 
 /// A gain, as a share, that is more than chance.
 const NOTABLE: f64 = 0.02;
@@ -66,10 +67,13 @@ impl Change {
 
     /// What is short where it helps, and how that shows.
     fn bottleneck(self, of: &Outcome) -> String {
-        let percent = |share: f64| format!("{:.0} %", share * 100.0);
         match self {
             Change::Memory => {
-                format!("memory: requests waited for it {} of the time", percent(of.busy.memory))
+                let loads = counted(of.loads, "time", "times");
+                format!(
+                    "memory: requests waited for it {} of the time, parameters were loaded {loads}",
+                    percent(of.busy.memory)
+                )
             }
             Change::Gpu => format!("the GPU: busy {} of the time", percent(of.busy.devices)),
             Change::Workers => {
@@ -177,11 +181,11 @@ pub fn advise(question: &Question, outcome: &Outcome) -> Result<Advice> {
 
 fn with_all(question: &Question, changes: &[Change], base: f64) -> WhatIf {
     let changed = changes.iter().fold(question.clone(), |question, change| change.apply(&question));
-    let outcome = changed.ask().ok().filter(|outcome| outcome.killed.is_none());
+    let outcome = changed.attempt().ok().filter(|outcome| outcome.killed.is_none());
     let an_hour = outcome.as_ref().map(|outcome| rate(&changed, outcome));
     WhatIf {
         changes: changes.to_vec(),
-        text: changes.iter().map(|change| change.text()).collect::<Vec<_>>().join(", "),
+        text: changes.iter().map(|change| change.text()).collect::<Vec<_>>().join(" and "),
         gain: an_hour.filter(|_| base > 0.0).map(|rate| rate / base - 1.0),
         an_hour,
         on_time: outcome.is_some_and(|outcome| late(&outcome).is_empty()),
@@ -208,8 +212,8 @@ fn what_if(question: &Question, base: f64) -> Vec<WhatIf> {
         number += 1;
         number <= usual || notable(what)
     });
+    let (memory, workers) = (Change::Memory, Change::Workers);
     if none && base > 0.0 {
-        let (memory, workers) = (Change::Memory, Change::Workers);
         let together = vec![
             vec![heavy, workers],
             vec![memory, heavy],
@@ -217,6 +221,14 @@ fn what_if(question: &Question, base: f64) -> Vec<WhatIf> {
             vec![memory, heavy, workers],
         ];
         answers.extend(ask(together).into_iter().find(notable));
+    } else if base > 0.0 {
+        // What relieves one part shows the next: whether it is worth both.
+        let more = |what: &WhatIf| {
+            let alone = answers.iter().filter(|one| what.changes.contains(&one.changes[0]));
+            alone.filter_map(|one| one.gain).all(|gain| what.gain.is_some_and(|both| both >= gain + NOTABLE))
+        };
+        let together: Vec<_> = ask(vec![vec![heavy, workers]]).into_iter().filter(more).collect();
+        answers.extend(together);
     }
     answers
 }
@@ -225,9 +237,12 @@ fn bottleneck(question: &Question, outcome: &Outcome, what_if: &[WhatIf]) -> Str
     if outcome.killed.is_some() {
         return "memory: the process was killed".to_owned();
     }
-    let gains = what_if.iter().filter_map(|what| Some((what, what.gain?)));
-    let best = gains.filter(|(_, gain)| *gain >= NOTABLE).max_by(|a, b| a.1.total_cmp(&b.1));
-    match best {
+    let best = |single: bool| {
+        let some = what_if.iter().filter(|what| (what.changes.len() == 1) == single);
+        let gains = some.filter_map(|what| Some((what, what.gain?)));
+        gains.filter(|(_, gain)| *gain >= NOTABLE).max_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    match best(true).or_else(|| best(false)) {
         Some((what, gain)) => {
             let gain = gain * 100.0;
             match what.changes.as_slice() {
@@ -244,14 +259,28 @@ fn bottleneck(question: &Question, outcome: &Outcome, what_if: &[WhatIf]) -> Str
 
 /// As fast, and nothing late that was not.
 fn as_good(changed: &Question, base: (&Outcome, f64)) -> bool {
-    let Ok(outcome) = changed.ask() else { return false };
+    let Ok(outcome) = changed.attempt() else { return false };
     let was_late = late(base.0);
     rate(changed, &outcome) >= AS_GOOD * base.1
         && late(&outcome).iter().all(|late| was_late.iter().any(|was| was.kind == late.kind))
 }
 
 fn least_memory(question: &Question, outcome: &Outcome, base: f64) -> Option<Bytes> {
-    least(question.room.size(), |size| as_good(&question.with_room(size), (outcome, base)))
+    const SAMPLES: u64 = 12;
+    let enough = |size| as_good(&question.with_room(size), (outcome, base));
+    let most = question.room.size();
+    let mut floor = Bytes::ZERO;
+    loop {
+        let found = least(floor, most, enough)?;
+        // More memory is now and then worse: circuits that almost fit together push each other out. What is advised
+        // is as good from there on.
+        let step = (most.0 - found.0) / SAMPLES;
+        let above = (1..SAMPLES).into_par_iter().map(|i| Bytes(found.0 + i * step));
+        match above.filter(|size| !enough(*size)).max() {
+            Some(worse) if worse > found => floor = worse,
+            _ => return Some(found),
+        }
+    }
 }
 
 fn fewest_workers(question: &Question, outcome: &Outcome, base: f64) -> usize {

@@ -5,7 +5,7 @@ use forebay_pictures::{Axis, Panel, Series, Sweep as Picture, Unit};
 use super::policy::Choice;
 use super::range::Variable;
 use super::sweep::{Beside, Point, Sweep, BESIDE};
-use super::words::counted;
+use super::words::{counted, unbroken};
 
 /// The picture as SVG.
 pub fn svg(sweep: &Sweep) -> String {
@@ -99,7 +99,8 @@ fn by_kind(sweep: &Sweep) -> Vec<Series> {
 /// What is asked, without what is varied.
 fn title(sweep: &Sweep) -> String {
     let question = &sweep.question;
-    let entries = question.mix.entries.iter().map(|entry| format!("{} {}", entry.count, entry.circuit));
+    let entries =
+        question.mix.entries.iter().map(|entry| unbroken(&format!("{} {}", entry.count, entry.circuit)));
     let mut fixed = Vec::new();
     if sweep.variable != Variable::Ram {
         fixed.push(format!("{} {}", question.room.size(), question.room.noun()));
@@ -110,6 +111,7 @@ fn title(sweep: &Sweep) -> String {
     if sweep.variable != Variable::Workers {
         fixed.push(counted(question.workers, "synthesis worker", "synthesis workers"));
     }
+    let fixed: Vec<_> = fixed.iter().map(|part| unbroken(part)).collect();
     let mix = entries.collect::<Vec<_>>().join(", ");
     format!("{mix} simulated on {}: {}", question.profile.name, fixed.join(", "))
 }

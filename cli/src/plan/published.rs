@@ -1,6 +1,6 @@
 //! Published runs beside the simulator's.
 
-use forebay::simulate::published::{compare, Compared, Use, PROFILE, TOLERANCE};
+use forebay::simulate::published::{compare, Compared, Use, OUT_OF_MEMORY, PROFILE, TOLERANCE};
 use forebay::simulate::Profile;
 use forebay::Result;
 use serde::Serialize;
@@ -55,38 +55,55 @@ impl Published {
     }
 
     pub fn text(&self) -> String {
-        let head =
-            ["run", "pw", "gw", "proofs", "s a proof", "here", "off", "peak GiB", "here", "off", "used"];
+        let head = ["  pw", "gw", "proofs", "s a proof", "here", "off", "peak GiB", "here", "off", "used"];
         let rows = std::iter::once(head.map(String::from).to_vec()).chain(self.rows.iter().map(row));
-        let tested = self.rows.iter().filter(|row| row.row.used == Use::Tested);
-        let tolerance = TOLERANCE * 100.0;
-        let mut text = render(&rows.collect::<Vec<_>>());
-        text += &format!(
-            "\npw: partitions synthesised at once; gw: workers of the GPU; here: the simulator with profile {PROFILE},\n\
-             means over {SEEDS} seeds. fitted: the profile's parameters were fitted to the row; tested: nothing was\n\
-             fitted to it; shown: the number of proofs was not published, or no figure. killed: out of memory.\n\
-             {} of {} tested rows are within {tolerance:.0} %.\n",
-            tested.clone().count() - self.off(),
-            tested.count(),
-        );
-        text
+        let table = render(&rows.collect::<Vec<_>>());
+        let mut lines = table.lines();
+        let mut text = format!("{}\n", lines.next().unwrap_or_default());
+        let mut last = "";
+        for (compared, line) in self.rows.iter().zip(lines) {
+            let run = compared.row.run;
+            if run != last {
+                text += &format!("{run}\n");
+                last = run;
+            }
+            text += &format!("{line}{}\n", waited(compared));
+        }
+        text + &self.explained()
     }
+
+    fn explained(&self) -> String {
+        let tested = self.rows.iter().filter(|row| row.row.used == Use::Tested).count();
+        format!(
+            "\npw: partitions synthesised at once; gw: workers of the GPU; here: the simulator with profile\n\
+             {PROFILE}, means over {SEEDS} seeds. fitted: the profile's parameters were fitted to the row;\n\
+             tested: nothing was fitted to it; shown: the number of proofs was not published, or no figure\n\
+             to compare with. killed: out of memory, which was at {OUT_OF_MEMORY:.0} GiB.\n\
+             {} of {tested} tested rows are within {:.0} %.\n",
+            tested - self.off(),
+            TOLERANCE * 100.0,
+        )
+    }
+}
+
+/// Partitions that waited when it was killed.
+fn waited(compared: &Compared) -> String {
+    let waiting = compared.row.waiting;
+    waiting
+        .map_or(String::new(), |waiting| format!("  {waiting} waited (here {})", compared.simulated_waiting))
 }
 
 fn row(compared: &Compared) -> Vec<String> {
     let row = &compared.row;
     let optional = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
     let off = |value: Option<f64>| value.map_or(String::new(), |off| format!("{:+.1} %", off * 100.0));
-    let waiting =
-        row.waiting.map(|waiting| format!(", {waiting} waiting ({} here)", compared.simulated_waiting));
     let used = match row.used {
         Use::Fitted => "fitted",
         Use::Tested => "tested",
         Use::Shown => "shown",
     };
     vec![
-        format!("{}{}", row.run, waiting.unwrap_or_default()),
-        row.workers.to_string(),
+        format!("  {}", row.workers),
         row.slots.to_string(),
         row.proofs.to_string(),
         optional(row.seconds),

@@ -142,6 +142,11 @@ impl Question {
         self.simulate(true).map_err(|e| self.with_what_fits(e))
     }
 
+    /// The same, where nobody reads what would fit.
+    pub fn attempt(&self) -> Result<Outcome> {
+        self.simulate(false)
+    }
+
     fn simulate(&self, record: bool) -> Result<Outcome> {
         let mix = Mix { queued: self.queued(), ..self.mix.clone() };
         Scenario {
@@ -199,7 +204,7 @@ impl Question {
             ..self.clone()
         };
         const MOST: Bytes = Bytes(1 << 50);
-        least(MOST, |size| one_each.with_room(size).simulate(false).is_ok())
+        least(Bytes::ZERO, MOST, |size| one_each.with_room(size).attempt().is_ok())
     }
 }
 
@@ -209,12 +214,12 @@ fn round_up(size: Bytes) -> Bytes {
     Bytes(size.0.div_ceil(unit.0).saturating_mul(unit.0))
 }
 
-/// The least round size up to `most` that is enough, if `most` is.
-pub fn least(most: Bytes, enough: impl Fn(Bytes) -> bool) -> Option<Bytes> {
+/// The least round size above `floor` and up to `most` that is enough, if `most` is.
+pub fn least(floor: Bytes, most: Bytes, enough: impl Fn(Bytes) -> bool) -> Option<Bytes> {
     if !enough(most) {
         return None;
     }
-    let (mut low, mut high) = (Bytes::ZERO, most);
+    let (mut low, mut high) = (floor, most);
     loop {
         let middle = round_up(Bytes(low.0 + (high.0 - low.0) / 2));
         if middle <= low || middle >= high {
@@ -236,13 +241,16 @@ mod tests {
     #[test]
     fn the_least_size_is_found_to_a_gib_or_finer_for_small_ones() {
         for need in [61, 64, 100, 127, 128] {
-            assert_eq!(least(Bytes::gib(128), |size| size >= Bytes::gib(need)), Some(Bytes::gib(need)));
+            assert_eq!(
+                least(Bytes::ZERO, Bytes::gib(128), |size| size >= Bytes::gib(need)),
+                Some(Bytes::gib(need))
+            );
         }
         let need = Bytes::mib(1500);
-        assert_eq!(least(Bytes::gib(128), |size| size >= need), Some(Bytes::mib(1536)));
-        assert_eq!(least(Bytes::gib(60), |size| size > Bytes::gib(60)), None);
+        assert_eq!(least(Bytes::ZERO, Bytes::gib(128), |size| size >= need), Some(Bytes::mib(1536)));
+        assert_eq!(least(Bytes::ZERO, Bytes::gib(60), |size| size > Bytes::gib(60)), None);
         let odd = Bytes(Bytes::gib(60).0 + 1);
-        assert_eq!(least(odd, |size| size >= odd), Some(odd));
+        assert_eq!(least(Bytes::ZERO, odd, |size| size >= odd), Some(odd));
     }
 
     #[test]

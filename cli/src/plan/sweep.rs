@@ -15,7 +15,7 @@ use super::policy::Choice;
 use super::question::Question;
 use super::range::{Range, Variable};
 use super::table::asked;
-use super::words::{number, percent};
+use super::words::{number, paragraph, percent};
 use crate::columns::render;
 use crate::progress::counting;
 
@@ -109,7 +109,7 @@ impl Sweep {
     }
 
     pub fn text(&self) -> String {
-        let rivals: Vec<String> = self.rivals().map(|rival| format!("{rival}: s")).collect();
+        let rivals: Vec<String> = self.rivals().map(|rival| format!("{rival} s")).collect();
         let one = self.one_kind();
         let mut head = vec![self.variable.name(), "an hour"];
         head.extend(one.then_some("s a proof"));
@@ -119,20 +119,26 @@ impl Sweep {
         }
         let mut head: Vec<String> = head.into_iter().map(String::from).collect();
         for rival in &rivals {
-            head.extend([rival.clone(), "pw".to_owned(), "peak".to_owned()]);
+            head.extend([rival.clone(), "pw".to_owned()]);
         }
         head.push(String::new());
         let rows = self.points.iter().map(|point| self.row(point));
         let table = render(&std::iter::once(head).chain(rows).collect::<Vec<_>>());
-        let mut text = format!("{}sweep of {}\n\n{table}", asked(&self.question), self.variable);
-        text += "\nGPU, slot, workers: how much of the time they were busy; memory: how much of it requests waited for it.\n";
+        let mut text =
+            format!("sweep of {}; the first machine:\n{}\n{table}", self.variable, asked(&self.question));
+        text += "\n";
+        text += &paragraph(
+            "GPU, slot, workers: how much of the time they were busy; memory: how much of it requests waited for it",
+        );
         if !rivals.is_empty() {
-            text +=
-                "early, held: the prior art's permits (simulator only), pw partitions synthesised at once";
-            text += match self.variable {
-                Variable::Ram => ", the fastest pw up to\nthat of forebay that is not killed for memory.\n",
-                _ => ".\n",
+            let chosen = match self.variable {
+                Variable::Ram => ": the fastest pw up to forebay's workers that is not killed for memory",
+                _ => "",
             };
+            text += &paragraph(&format!(
+                "early, held: seconds a proof with the prior art's permits (simulator only), pw partitions \
+                 synthesised at once{chosen}"
+            ));
         }
         text
     }
@@ -159,10 +165,9 @@ impl Sweep {
         for beside in &point.beside {
             match beside.seconds_a_proof {
                 Some(seconds) => {
-                    let peak = beside.peak.map_or_else(none, |peak| peak.to_string());
-                    cells.extend([number(seconds), beside.workers.to_string(), peak]);
+                    cells.extend([number(seconds), beside.workers.to_string()]);
                 }
-                None => cells.extend(["killed".to_owned(), none(), none()]),
+                None => cells.extend(["killed".to_owned(), none()]),
             }
         }
         cells.push(self.remark(point));

@@ -171,9 +171,10 @@ fn advice(plan: &Plan) -> String {
     let (advice, question) = (&plan.advice, &plan.question);
     let mut text = paragraph(&format!("bottleneck: {}", advice.bottleneck));
     let base = vec!["  as planned".to_owned(), number(advice.an_hour), String::new()];
-    let head = vec!["what if".to_owned(), "proofs an hour".to_owned(), String::new()];
+    let none = if question.policy.is_prior() { "killed" } else { "does not fit" };
+    let head = vec!["what if".to_owned(), format!("{} an hour", counted_kinds(question)), String::new()];
     let rows = advice.what_if.iter().map(|what| {
-        let an_hour = what.an_hour.map_or_else(|| "does not fit".to_owned(), number);
+        let an_hour = what.an_hour.map_or_else(|| none.to_owned(), number);
         let gain = what.gain.map_or(String::new(), |gain| format!("{:+.1} %", gain * 100.0));
         vec![format!("  {}", what.text), an_hour, gain]
     });
@@ -193,6 +194,18 @@ fn advice(plan: &Plan) -> String {
         ));
     }
     text
+}
+
+/// Which kinds the advice counts.
+fn counted_kinds(question: &Question) -> String {
+    let entries = &question.mix.entries;
+    let endless: Vec<_> =
+        entries.iter().filter(|entry| entry.every.is_none()).map(|entry| entry.circuit.kind.name()).collect();
+    match (entries.len(), endless.len()) {
+        (1, _) => "proofs".to_owned(),
+        (_, 0) => "all proofs".to_owned(),
+        _ => endless.join(" + "),
+    }
 }
 
 fn assumptions(question: &Question) -> String {

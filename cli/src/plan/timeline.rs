@@ -1,11 +1,11 @@
 //! The picture of a plan: memory by class against the limit, and what each partition did meanwhile.
 
 use forebay::memory::Class;
-use forebay::simulate::{Doing, Lane};
+use forebay::simulate::{Doing, Lane, Timeline};
 use forebay_pictures::{self as pictures, Band, BandStyle, Level, Line, LineStyle, Stage, StageStyle};
 
 use super::plan::{of_class, Plan};
-use super::words::counted;
+use super::words::{counted, unbroken};
 
 /// Bands from the bottom.
 type Stack = [(Class, &'static str, BandStyle); 5];
@@ -62,6 +62,9 @@ pub fn svg(plan: &Plan) -> String {
         lines: if prior { Vec::new() } else { vec![sample.held] },
     });
     let budget = question.budget();
+    let did =
+        |doing: &Doing| recorded.lanes.iter().any(|lane| lane.steps.iter().any(|step| step.0 == *doing));
+    let stages: Vec<Doing> = Doing::ALL.into_iter().filter(did).collect();
     let timeline = pictures::Timeline {
         title: title(plan),
         span: plan.outcome.seconds,
@@ -76,9 +79,9 @@ pub fn svg(plan: &Plan) -> String {
         samples: samples.collect(),
         // The prior art's vectors grow between two samples.
         steps: !prior,
-        stages: Doing::ALL.map(|doing| stage(doing, prior)).to_vec(),
+        stages: stages.iter().map(|doing| stage(*doing, prior)).collect(),
         noun: "partitions".to_owned(),
-        lanes: recorded.lanes.iter().map(|lane| self::lane(plan, lane)).collect(),
+        lanes: recorded.lanes.iter().map(|lane| self::lane(plan, &recorded, &stages, lane)).collect(),
     };
     timeline.svg()
 }
@@ -88,28 +91,36 @@ fn plan_has(plan: &Plan, class: Class) -> bool {
     samples.iter().any(|sample| of_class(sample, class) > 0)
 }
 
-fn lane(plan: &Plan, lane: &Lane) -> pictures::Lane {
-    let stage = |doing: Doing| Doing::ALL.iter().position(|of| *of == doing).unwrap_or_default();
-    let steps = lane.steps.iter().map(|(doing, from, to)| (stage(*doing), *from, *to));
-    let one_part = plan.question.mix.entries.iter().all(|entry| {
-        let circuit = plan.question.profile.circuits.get(&entry.circuit);
-        circuit.is_some_and(|circuit| circuit.partitions == 1)
+fn lane(plan: &Plan, recorded: &Timeline, stages: &[Doing], lane: &Lane) -> pictures::Lane {
+    // A step that did not end went on until the process was killed.
+    let killed = plan.outcome.killed.map(|killed| killed.at);
+    let end = |from: f64, to: f64| killed.filter(|_| to <= from).unwrap_or(to);
+    let steps = lane.steps.iter().filter_map(|(doing, from, to)| {
+        let stage = stages.iter().position(|stage| stage == doing)?;
+        Some((stage, *from, end(*from, *to)))
     });
-    let request = lane.request + 1;
-    let label = match one_part {
-        true => format!("request {request}"),
-        false => format!("request {request}, partition {}", lane.partition + 1),
-    };
-    pictures::Lane { label, steps: steps.collect() }
+    pictures::Lane { label: label(plan, recorded, lane), steps: steps.collect() }
+}
+
+/// `porep_c2 3, part 7`: which request of its kind, and which partition of it.
+fn label(plan: &Plan, recorded: &Timeline, lane: &Lane) -> String {
+    let Some(circuit) = recorded.circuits.get(&lane.request) else { return String::new() };
+    let before = recorded.circuits.range(..lane.request).filter(|(_, other)| *other == circuit).count();
+    let request = format!("{} {}", circuit.kind, before + 1);
+    match plan.question.profile.circuits.get(circuit).map(|circuit| circuit.partitions) {
+        Some(1) => request,
+        _ => format!("{request}, part {}", lane.partition + 1),
+    }
 }
 
 fn title(plan: &Plan) -> String {
     let question = &plan.question;
-    let entries = question.mix.entries.iter().map(|entry| format!("{} {}", entry.count, entry.circuit));
-    let heavy = match question.gpus {
+    let entries =
+        question.mix.entries.iter().map(|entry| unbroken(&format!("{} {}", entry.count, entry.circuit)));
+    let heavy = unbroken(&match question.gpus {
         0 => counted(question.cores, "thread", "threads"),
         gpus => counted(gpus, "GPU", "GPUs"),
-    };
+    });
     let ending = match plan.outcome.killed {
         Some(killed) => format!(": killed for memory, holding {}", killed.held),
         None => String::new(),
@@ -118,9 +129,9 @@ fn title(plan: &Plan) -> String {
         "{} simulated on {}: {} {}, {heavy}, {}, policy {}{ending}",
         entries.collect::<Vec<_>>().join(", "),
         question.profile.name,
-        question.room.size(),
+        unbroken(&question.room.size().to_string()),
         question.room.noun(),
-        counted(question.workers, "synthesis worker", "synthesis workers"),
+        unbroken(&counted(question.workers, "synthesis worker", "synthesis workers")),
         question.policy
     )
 }

@@ -48,11 +48,16 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
     }
 }
 
+/// The same text, which no line break may part.
+pub fn unbroken(text: &str) -> String {
+    text.replace(' ', "\u{a0}")
+}
+
 /// A paragraph; further lines are indented.
 pub fn paragraph(text: &str) -> String {
     let mut out = String::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
+    for word in words(text) {
         let room = COLUMNS - if out.is_empty() { 0 } else { 2 };
         if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
             push(&mut out, &line);
@@ -61,10 +66,24 @@ pub fn paragraph(text: &str) -> String {
         if !line.is_empty() {
             line.push(' ');
         }
-        line += word;
+        line += &word;
     }
     push(&mut out, &line);
     out
+}
+
+/// Words; a number and its unit are one.
+fn words(text: &str) -> Vec<String> {
+    const UNITS: [&str; 10] = ["B", "KiB", "MiB", "GiB", "TiB", "ms", "s", "min", "h", "%"];
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')']));
+        match words.last_mut().filter(|last| is_unit && last.ends_with(|c: char| c.is_ascii_digit())) {
+            Some(last) => *last += &format!(" {word}"),
+            None => words.push(word.to_owned()),
+        }
+    }
+    words
 }
 
 fn push(out: &mut String, line: &str) {
@@ -103,8 +122,9 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_wider_than_a_hundred_columns() {
-        let text = paragraph(&"word and another ".repeat(40));
+    fn no_line_is_wider_than_a_hundred_columns_nor_parts_a_number_from_its_unit() {
+        let text = paragraph(&"word and 1.5 GiB, ".repeat(40));
+        assert!(text.lines().all(|line| !line.ends_with("1.5")), "{text}");
         assert!(text.lines().count() > 3 && text.lines().all(|line| line.chars().count() <= 100), "{text}");
     }
 }
