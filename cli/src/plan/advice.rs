@@ -77,7 +77,7 @@ impl Change {
             }
             Change::Gpu => format!("the GPU: busy {} of the time", percent(of.busy.devices)),
             Change::Workers => {
-                format!("synthesis: its workers were busy {} of the time", percent(of.busy.workers))
+                format!("synthesis: its workers were busy {} of the time", percent(of.busy.workers.min(1.0)))
             }
             Change::Cores => format!("the processor: busy {} of the time", percent(of.busy.cores)),
             Change::Slot => {
@@ -162,21 +162,29 @@ pub fn late(outcome: &Outcome) -> Vec<Late> {
     late.map(|(kind, deadline)| Late { kind: kind.kind, longest: kind.latency[2], deadline }).collect()
 }
 
+/// Partitions that a change is judged by: a plan asks dozens of times.
+const JUDGED: usize = 1500;
+
 /// Asks again, with what could be more and less.
 pub fn advise(question: &Question, outcome: &Outcome) -> Result<Advice> {
-    let base = rate(question, outcome);
-    let (what_if, (least_memory, fewest_workers)) = rayon::join(
-        || what_if(question, base),
+    let (an_hour, judged) = (rate(question, outcome), question.of_at_most(JUDGED));
+    let shorter = if judged.mix == question.mix { outcome.clone() } else { judged.attempt()? };
+    let base = rate(&judged, &shorter);
+    let (mut what_if, (least_memory, fewest_workers)) = rayon::join(
+        || what_if(&judged, base),
         || match question.policy.is_prior() {
             true => (None, None),
             false => rayon::join(
-                || least_memory(question, outcome, base),
-                || Some(fewest_workers(question, outcome, base)),
+                || least_memory(&judged, &shorter, base),
+                || Some(fewest_workers(&judged, &shorter, base)),
             ),
         },
     );
+    for what in &mut what_if {
+        what.an_hour = what.gain.map(|gain| an_hour * (1.0 + gain)).or(what.an_hour);
+    }
     let bottleneck = bottleneck(question, outcome, &what_if);
-    Ok(Advice { an_hour: base, bottleneck, what_if, least_memory, fewest_workers, late: late(outcome) })
+    Ok(Advice { an_hour, bottleneck, what_if, least_memory, fewest_workers, late: late(outcome) })
 }
 
 fn with_all(question: &Question, changes: &[Change], base: f64) -> WhatIf {
@@ -266,7 +274,7 @@ fn as_good(changed: &Question, base: (&Outcome, f64)) -> bool {
 }
 
 fn least_memory(question: &Question, outcome: &Outcome, base: f64) -> Option<Bytes> {
-    const SAMPLES: u64 = 12;
+    const SAMPLES: u64 = 10;
     let enough = |size| as_good(&question.with_room(size), (outcome, base));
     let most = question.room.size();
     let mut floor = Bytes::ZERO;

@@ -14,17 +14,20 @@ use super::question::{Question, Room};
 use super::range::Range;
 use crate::setup::sector_size;
 
-/// Simulates a machine before it is bought: proofs an hour, peak memory, the bottleneck, and what more would bring.
+const EXAMPLES: &str = "\
+Examples:
+  forebay plan --ram 128GiB --gpus 1 --profile rtx5070ti-96c --mix porep_c2=100
+  forebay plan --ram 208GiB --profile rtx5070ti-96c --mix porep_c2=60,winning_post=40@45s
+  forebay plan --profile rtx5070ti-96c --mix porep_c2=100 --sweep ram=96GiB..768GiB --plot ram.svg
+  forebay plan --ram 96GiB --profile rtx5070ti-96c --mix porep_c2=8 --timeline memory.svg
+  forebay plan --published";
+
+/// Simulates a machine before it is bought: proofs an hour, peak memory, the bottleneck, what more would bring.
 ///
-/// The simulator runs the library's own scheduler in virtual time, on the stage times of a profile: one that comes
-/// with forebay, or one that was measured. `--published` shows how near it comes to runs that others published.
-///
-/// Examples:
-///   forebay plan --ram 128GiB --gpus 1 --profile rtx5070ti-96c --mix porep_c2=100
-///   forebay plan --ram 192GiB --profile rtx5070ti-96c --mix porep_c2=60,winning_post=40@45s
-///   forebay plan --profile rtx5070ti-96c --mix porep_c2=100 --sweep ram=96GiB..768GiB --plot sweep.svg
+/// The simulator runs the library's own scheduler in virtual time, on the stage times of a profile: one that comes with
+/// forebay, or one that was measured. --published shows how near it comes to runs that others published.
 #[derive(clap::Args)]
-#[command(verbatim_doc_comment)]
+#[command(after_long_help = EXAMPLES)]
 pub struct Args {
     /// Stage times: a profile's name, or the TOML file of one. Without it the error lists those there are.
     #[arg(long, value_name = "NAME|FILE", help_heading = "Question")]
@@ -48,7 +51,7 @@ pub struct Args {
     /// (a permit for each worker, returned when synthesis ends), held-1 and held (returned when a channel of one, or
     /// of all workers, has taken the partition), bytes=SIZE (a budget of materialised partitions).
     #[arg(long, value_name = "POLICY", default_value = "forebay", help_heading = "Question")]
-    policy: Choice,
+    policy: String,
 
     /// Memory of the machine, such as 128GiB [default: this machine's]
     #[arg(long, value_name = "SIZE", conflicts_with = "limit", help_heading = "Machine")]
@@ -79,7 +82,7 @@ pub struct Args {
     /// Plan for each value of one of ram, gpus, slots, workers, cores: NAME=FROM..TO or NAME=FROM..TO/STEP, such as
     /// ram=96GiB..768GiB/32GiB. Values that do not fit say what would.
     #[arg(long, value_name = "RANGE", conflicts_with = "timeline", help_heading = "Output")]
-    pub sweep: Option<Range>,
+    sweep: Option<String>,
     /// Draw the sweep as SVG into this file; pipelines of the prior art beside it where the profile has their sizes.
     #[arg(long, value_name = "FILE", requires = "sweep", help_heading = "Output")]
     pub plot: Option<PathBuf>,
@@ -116,8 +119,13 @@ fn missing(text: String) -> Error {
 }
 
 impl Args {
-    /// The question, as far as it makes sense.
-    pub fn question(&self) -> Result<Question> {
+    /// What is swept, if anything is.
+    pub fn range(&self) -> Result<Option<Range>> {
+        self.sweep.as_deref().map(str::parse).transpose()
+    }
+
+    /// The question, as far as it makes sense; in a sweep with a value that will be replaced.
+    pub fn question(&self, range: Option<&Range>) -> Result<Question> {
         let profile = self.profile()?;
         let Some(mix) = &self.mix else {
             let known = profile.circuits.keys().map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -137,12 +145,12 @@ impl Args {
                 .workers
                 .or(profile.workers)
                 .unwrap_or_else(|| self.cores.unwrap_or(profile.cores).div_ceil(4)),
-            room: self.room()?,
+            room: self.room(range)?,
             this_machine: self.ram.is_none() && self.limit.is_none(),
             mix,
             queued: self.queued,
             seed: self.seed,
-            policy: self.policy,
+            policy: self.policy.parse::<Choice>()?,
             profile: Arc::new(profile),
         };
         question.check()?;
@@ -174,14 +182,14 @@ impl Args {
         Ok(SECTOR_SIZES.iter().map(|(size, _)| *size).rev().find(has_all).unwrap_or(USUAL))
     }
 
-    fn room(&self) -> Result<Room> {
+    fn room(&self, range: Option<&Range>) -> Result<Room> {
         if let Some(limit) = self.limit {
             return Ok(Room::Limit(limit));
         }
         let ram = match self.ram {
             Some(ram) => ram,
             // A sweep of it needs none.
-            None if self.sweep.is_some_and(|range| range.is_memory()) => Bytes(u64::MAX >> 1),
+            None if range.is_some_and(Range::is_memory) => Bytes(u64::MAX >> 1),
             None => Probe::default().observe()?.total(),
         };
         Ok(Room::Ram { ram, reserve: self.reserve })

@@ -29,8 +29,9 @@ pub fn run(args: &Args) -> Result<()> {
     if args.published {
         return compare(args);
     }
-    let question = args.question()?;
-    if let Some(range) = &args.sweep {
+    let range = args.range()?;
+    let question = args.question(range.as_ref())?;
+    if let Some(range) = &range {
         let sweep = Sweep::run(&question, range)?;
         if let Some(path) = &args.plot {
             write(path, &plot::svg(&sweep))?;

@@ -128,8 +128,9 @@ impl Question {
     /// What forebay's ledger may promise; where the prior art would be killed.
     pub fn budget(&self) -> Bytes {
         let margin = if self.policy.is_prior() { Bytes::ZERO } else { margin() };
+        let limit = self.room.limit();
         // What is too small is refused with the size that would do.
-        self.room.limit().saturating_sub(margin).max(Bytes(1))
+        limit.checked_sub(margin).filter(|budget| *budget > Bytes::ZERO).unwrap_or(limit)
     }
 
     /// The simulator's answer.
@@ -175,6 +176,25 @@ impl Question {
         };
         let hint = format!("; plan with {} {least} or more{of_it}", self.room.option());
         Error::new(error.code(), format!("{}{hint}", error.message()))
+    }
+
+    /// The same question of so many partitions at most, in the same proportions.
+    pub fn of_at_most(&self, partitions: usize) -> Question {
+        let of = |entry: &Entry| {
+            let circuit = self.profile.circuits.get(&entry.circuit);
+            entry.count.saturating_mul(circuit.map_or(1, |circuit| circuit.partitions))
+        };
+        let all = self.mix.entries.iter().map(of).fold(0, usize::saturating_add);
+        if all <= partitions {
+            return self.clone();
+        }
+        let share = partitions as f64 / all as f64;
+        let fewer = |entry: &Entry| Entry {
+            count: ((entry.count as f64 * share).round() as usize).max(1),
+            ..entry.clone()
+        };
+        let entries = self.mix.entries.iter().map(fewer).collect();
+        Question { mix: Mix { entries, ..self.mix.clone() }, ..self.clone() }
     }
 
     /// The same question of another size of memory.

@@ -51,6 +51,7 @@ impl Variable {
     /// A value as text.
     pub fn told(self, value: u64) -> String {
         match self {
+            Variable::Ram if value % Bytes::gib(1).0 == 0 => format!("{} GiB", value >> 30),
             Variable::Ram => Bytes(value).to_string(),
             _ => value.to_string(),
         }
@@ -173,7 +174,7 @@ mod tests {
             ("ram", "NAME=FROM..TO"),
             ("ram=64GiB", "NAME=FROM..TO"),
             ("disk=1..2", "ram, gpus, slots, workers, cores"),
-            ("ram=768GiB..96GiB", "expected ram=96.0 GiB..768.0 GiB"),
+            ("ram=768GiB..96GiB", "expected ram=96 GiB..768 GiB"),
             ("gpus=8..1", "expected gpus=1..8"),
             ("gpus=0..4", "starts at zero"),
             ("gpus=1..x", "no whole number"),

@@ -109,11 +109,11 @@ impl Sweep {
     }
 
     pub fn text(&self) -> String {
-        let rivals: Vec<String> = self.rivals().map(|rival| format!("{rival} s")).collect();
+        let rivals: Vec<String> = self.rivals().map(|rival| rival.to_owned()).collect();
         let one = self.one_kind();
         let mut head = vec![self.variable.name(), "an hour"];
-        head.extend(one.then_some("s a proof"));
-        head.extend(["peak", "GPU", "workers", "memory"]);
+        head.extend(one.then_some("s/proof"));
+        head.extend(["peak", "GPU", "synth", "waits"]);
         if self.question.gpus == 0 {
             head = head.into_iter().map(|name| if name == "GPU" { "slot" } else { name }).collect();
         }
@@ -128,7 +128,7 @@ impl Sweep {
             format!("sweep of {}; the first machine:\n{}\n{table}", self.variable, asked(&self.question));
         text += "\n";
         text += &paragraph(
-            "GPU, slot, workers: how much of the time they were busy; memory: how much of it requests waited for it",
+            "GPU, slot, synth: how much of the time GPUs, prover slot, synthesis workers were busy; waits: for memory",
         );
         if !rivals.is_empty() {
             let chosen = match self.variable {
@@ -158,7 +158,7 @@ impl Sweep {
                 let one = outcome.kinds.first().filter(|_| self.one_kind());
                 cells.extend(one.map(|kind| number(kind.seconds_a_proof)));
                 cells.push(outcome.peak.to_string());
-                cells.extend([heavy, busy.workers, busy.memory].map(percent));
+                cells.extend([heavy, busy.workers.min(1.0), busy.memory].map(percent));
             }
             None => cells.extend(vec![none(); if self.one_kind() { 6 } else { 5 }]),
         }

@@ -123,7 +123,7 @@ fn memory(plan: &Plan) -> String {
         peak.witness,
         peak.intake,
     )) + &paragraph(&format!(
-        "waited for memory {} of the time; {} at most waited for a slot; parameters loaded {}",
+        "waited for memory {} of the time; at most {} waited for a slot; parameters loaded {}",
         percent(plan.outcome.busy.memory),
         counted(waiting, "partition", "partitions"),
         counted(plan.outcome.loads, "time", "times"),
@@ -139,7 +139,8 @@ fn busy(plan: &Plan) -> String {
     };
     paragraph(&format!(
         "busy: {heavy}, synthesis workers {}, processor {}, disk {}",
-        percent(busy.workers),
+        // More than all of them: those that are kept for PoSt come on top.
+        percent(busy.workers.min(1.0)),
         percent(busy.cores),
         percent(busy.disk)
     ))

@@ -92,14 +92,18 @@ fn plan_has(plan: &Plan, class: Class) -> bool {
 }
 
 fn lane(plan: &Plan, recorded: &Timeline, stages: &[Doing], lane: &Lane) -> pictures::Lane {
-    // A step that did not end went on until the process was killed.
-    let killed = plan.outcome.killed.map(|killed| killed.at);
-    let end = |from: f64, to: f64| killed.filter(|_| to <= from).unwrap_or(to);
     let steps = lane.steps.iter().filter_map(|(doing, from, to)| {
         let stage = stages.iter().position(|stage| stage == doing)?;
-        Some((stage, *from, end(*from, *to)))
+        Some((stage, *from, *to))
     });
-    pictures::Lane { label: label(plan, recorded, lane), steps: steps.collect() }
+    let mut steps: Vec<_> = steps.collect();
+    // A step that did not end went on until the process was killed.
+    if let (Some(killed), Some((_, from, to))) = (plan.outcome.killed, steps.last_mut()) {
+        if to <= from {
+            *to = killed.at;
+        }
+    }
+    pictures::Lane { label: label(plan, recorded, lane), steps }
 }
 
 /// `porep_c2 3, part 7`: which request of its kind, and which partition of it.

@@ -33,8 +33,10 @@ pub fn seconds(value: f64) -> String {
     }
 }
 
-/// A size as a configuration has it: exact, and as short as that allows.
+/// A size as a configuration has it: in full MiB where it is large, else exact.
 pub fn setting(size: Bytes) -> String {
+    const LARGE: Bytes = Bytes::mib(64);
+    let size = if size >= LARGE { Bytes(size.0 >> 20 << 20) } else { size };
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let exact = UNITS.into_iter().find(|(unit, _)| size.0 % unit == 0);
     exact.map_or_else(|| size.0.to_string(), |(unit, name)| format!("{}{name}", size.0 / unit))
@@ -114,7 +116,8 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_is_exact() {
+    fn a_setting_is_never_more_than_the_size() {
+        assert_eq!(setting(Bytes(23_696_728_320)), "22599MiB");
         for size in [Bytes::gib(124), Bytes::mib(1500), Bytes::kib(3), Bytes(1001)] {
             assert_eq!(setting(size).parse::<Bytes>().unwrap(), size);
         }
