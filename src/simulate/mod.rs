@@ -8,6 +8,7 @@
 
 pub mod floor;
 mod forebay;
+mod measure;
 mod mix;
 mod outcome;
 mod prior;
@@ -18,6 +19,7 @@ mod scenario;
 #[cfg(test)]
 mod tests;
 
+pub use measure::measure;
 pub use mix::{Entry, Mix};
 pub use outcome::{Killed, KindOutcome, Outcome, Shares};
 pub use prior::{Channel, Permit, Pipeline};
