@@ -2,8 +2,10 @@
 
 mod demo;
 mod failure;
+mod ground;
 mod library;
 mod logging;
+mod measure;
 mod params;
 mod progress;
 mod prove;

@@ -223,3 +223,66 @@ fn slowdown(task: &dyn ProofTask, hint: u64) -> Result<f64> {
     let (alone, together) = (quicker(1)?, quicker(count)?);
     Ok(((together / alone - 1.0) / (count - 1) as f64).clamp(0.0, 1.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::circuit::Shape;
+
+    fn alone(start_ms: u64, processor: f64) -> Alone {
+        let report = JobReport {
+            partitions: 2,
+            synthesis_ms: 400,
+            start_ms,
+            finish_ms: 600,
+            verify_ms: 0,
+            ..JobReport::default()
+        };
+        Alone { report, processor }
+    }
+
+    fn footprint() -> Footprint {
+        let shape = Shape { inputs: 3, aux: 100, constraints: 90, ..Shape::default() };
+        Footprint { shape, witness: Bytes(1), wide_hint: 7, matrices: Bytes(2), srs: Bytes(3) }
+    }
+
+    #[test]
+    fn stage_times_are_means_of_one_partition() {
+        let circuit = of_runs(&[alone(3800, 8.0), alone(4200, 8.0)], &footprint(), 4).unwrap();
+        let Seconds { synthesis, start, finish, .. } = circuit.seconds;
+        assert_eq!((synthesis, start, finish), (0.2, 2.0, 0.3));
+        // 4 s of processor time a partition, less 0.2 s of synthesis, in 2.3 s.
+        assert!((circuit.threads.start - 3.8 / 2.3001).abs() < 1e-3, "{}", circuit.threads.start);
+        assert_eq!((circuit.wide, circuit.srs, circuit.matrices), (7, Some(Bytes(3)), Some(Bytes(2))));
+    }
+
+    #[test]
+    fn no_stage_keeps_more_threads_busy_than_there_are_or_less_than_one() {
+        assert_eq!(of_runs(&[alone(4000, 99.0)], &footprint(), 4).unwrap().threads.start, 4.0);
+        assert_eq!(of_runs(&[alone(4000, 0.0)], &footprint(), 4).unwrap().threads.start, 1.0);
+    }
+
+    #[test]
+    fn variation_needs_two_runs() {
+        assert_eq!(variation(&[alone(4000, 1.0)]), None);
+        let variation = variation(&[alone(3000, 1.0), alone(5000, 1.0)]).unwrap();
+        assert!((variation - 2f64.sqrt() / 4.0).abs() < 1e-9, "{variation}");
+    }
+
+    #[test]
+    fn processor_time_goes_on_while_we_work() {
+        let before = processor_seconds().unwrap();
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(120) {
+            std::hint::spin_loop();
+        }
+        let passed = processor_seconds().unwrap() - before;
+        assert!((0.03..60.0).contains(&passed), "{passed}");
+    }
+
+    #[test]
+    fn nothing_to_measure_is_an_error() {
+        let error = measure("x", &Config::default(), &[], &|_| ()).unwrap_err();
+        assert_eq!(error.code(), Code::InvalidArgument);
+    }
+}

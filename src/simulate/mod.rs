@@ -13,6 +13,8 @@ mod mix;
 mod outcome;
 mod prior;
 mod profile;
+#[cfg(test)]
+mod properties;
 pub mod published;
 mod recorder;
 mod scenario;

@@ -38,7 +38,7 @@ pub struct Killed {
 /// How much of the time what was busy, 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Shares {
-    /// Synthesis workers.
+    /// Synthesis workers of sealing; PoSt has its own.
     pub workers: f64,
     /// Threads of the processor.
     pub cores: f64,
