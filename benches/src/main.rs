@@ -14,6 +14,7 @@ mod memory;
 mod msm;
 mod ntt;
 mod peers;
+mod plan;
 mod process;
 mod prove;
 mod queue;
@@ -82,6 +83,8 @@ struct Arguments {
     queue: queue::Options,
     #[command(flatten)]
     load: load::Options,
+    #[command(flatten)]
+    plan: plan::Options,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -114,6 +117,8 @@ enum Bench {
     Urgent,
     /// Random requests, cancels, bad messages, moving limits and faults for minutes; then all must have come back.
     Soak,
+    /// A mix of real requests against the same mix simulated from a measured profile.
+    Plan,
     /// Memory over time while several requests run under a limit; draws a picture.
     Timeline,
 }
@@ -161,6 +166,7 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         Bench::Admission => admission::run(&world, &arguments.load),
         Bench::Urgent => urgent::run(&world, kind, &arguments.load),
         Bench::Soak => soak::run(&world, &arguments.load),
+        Bench::Plan => plan::run(&world, &arguments.plan),
         Bench::Timeline => timeline::run(&world, kind, threads, &arguments.timeline),
     }
 }

@@ -15,6 +15,8 @@ pub enum Goal {
     RatioAtMost(f64),
     /// A goal that does not hold here, and why: shown, not judged.
     Unjudged(&'static str),
+    /// The ratio against the peer is 1, give or take this share.
+    Within(f64),
     /// Shown for its own sake.
     None,
 }
@@ -95,12 +97,21 @@ impl Report {
         self.push(Row::new(name, ours, unit).beside(peer, ours / peer.1), goal);
     }
 
+    /// A projected figure beside a real one; the ratio is the projected over the real.
+    pub fn near(&mut self, name: &str, ours: f64, unit: &'static str, peer: (&str, f64), share: f64) {
+        self.more(name, ours, unit, peer, Goal::Within(share));
+    }
+
     fn push(&mut self, mut row: Row, goal: Goal) {
         (row.goal, row.met) = match goal {
             Goal::AtMost(limit) => (Some(format!("<= {}", figure(limit))), Some(row.value <= limit)),
             Goal::AtLeast(limit) => (Some(format!(">= {}", figure(limit))), Some(row.value >= limit)),
             Goal::RatioAtLeast(limit) => (Some(format!(">= {limit}x")), row.ratio.map(|r| r >= limit)),
             Goal::RatioAtMost(limit) => (Some(format!("<= {limit}x")), row.ratio.map(|r| r <= limit)),
+            Goal::Within(share) => {
+                let near = |ratio: f64| (ratio - 1.0).abs() <= share;
+                (Some(format!("+- {:.0} %", share * 100.0)), row.ratio.map(near))
+            }
             Goal::Unjudged(reason) => (Some(reason.to_owned()), None),
             Goal::None => (None, None),
         };

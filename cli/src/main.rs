@@ -3,8 +3,10 @@
 mod columns;
 mod demo;
 mod failure;
+mod ground;
 mod library;
 mod logging;
+mod measure;
 mod params;
 mod plan;
 mod progress;

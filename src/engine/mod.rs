@@ -34,7 +34,7 @@ pub use status::{
 
 use crate::error::{Code, Error, Result};
 use crate::kind::{CircuitId, ProofKind};
-use crate::prove::{Catalog, ProofTask};
+use crate::prove::{Catalog, Footprint, ProofTask};
 use crate::schedule::Event;
 use crate::units::Bytes;
 use crate::wire::{self, await_proof_response::Status as Answer};
@@ -165,6 +165,11 @@ impl Engine {
         let started = std::time::Instant::now();
         let already_loaded = self.shared.preload(circuit)?;
         Ok(Preloaded { already_loaded, load_time: started.elapsed() })
+    }
+
+    /// A circuit's projected sizes; may compile its matrices on first use.
+    pub fn footprint(&self, circuit: CircuitId) -> Result<Footprint> {
+        Ok(self.shared.projection(circuit)?.footprint)
     }
 
     /// Gives an idle circuit's memory back; `Busy` while it is in use.

@@ -67,7 +67,7 @@ pub struct Resources {
 /// How long what was busy, in seconds of one worker, core or device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Busy {
-    /// Synthesis workers.
+    /// Synthesis workers of sealing; PoSt has its own.
     pub workers: f64,
     /// Threads of the processor, synthesis included.
     pub cores: f64,
@@ -159,7 +159,8 @@ impl<K: Copy> Floor<K> {
             let used = passed * rate;
             match task.place() {
                 Place::Worker => {
-                    self.busy.workers += if *rate > 0.0 { passed } else { 0.0 };
+                    let counts = *rate > 0.0 && task.urgency == Urgency::Patient;
+                    self.busy.workers += if counts { passed } else { 0.0 };
                     self.busy.cores += used;
                 }
                 Place::Processor(threads) => self.busy.cores += used * threads,

@@ -1,6 +1,6 @@
 //! The library's own scheduler, driven with virtual time.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::floor::{Ended, Floor, Phase, Place};
@@ -71,8 +71,8 @@ struct Run<'a> {
     floor: Floor<Work>,
     events: VecDeque<Event>,
     sources: Vec<Source>,
-    /// Who found no room and comes again.
-    refused: Option<usize>,
+    /// Who found no room and comes again when something has changed.
+    refused: BTreeSet<usize>,
     jobs: BTreeMap<JobId, Job>,
     circuits: BTreeMap<CircuitId, ClaimId>,
     tally: Tally,
@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
             scheduler: Scheduler::new(settings)?,
             floor: Floor::new(scenario.resources(), scenario.devices),
             events,
-            refused: None,
+            refused: BTreeSet::new(),
             jobs: BTreeMap::new(),
             circuits: BTreeMap::new(),
             tally: Tally::new(scenario.mix.entries.iter().map(|entry| entry.circuit)),
@@ -160,7 +160,14 @@ impl<'a> Run<'a> {
     }
 
     fn go(&mut self) -> Result<()> {
-        loop {
+        // More at one moment than any plan has partitions is no progress.
+        const MOST_AT_ONCE: usize = 10_000_000;
+        let (mut since, mut rounds) = (0.0, 0);
+        while rounds < MOST_AT_ONCE {
+            rounds += 1;
+            if self.floor.now() > since {
+                (since, rounds) = (self.floor.now(), 0);
+            }
             self.arrive()?;
             while let Some(event) = self.events.pop_front() {
                 self.tell(event)?;
@@ -190,11 +197,9 @@ impl<'a> Run<'a> {
     /// When something happens by itself.
     fn next(&self) -> Option<f64> {
         let queued = self.scenario.mix.queued;
-        let arrival = match self.refused {
-            None => self.sources.iter().filter_map(|source| source.next(queued)).min_by(f64::total_cmp),
-            Some(_) => None,
-        };
-        let waiting = !self.jobs.is_empty() || self.refused.is_some();
+        let coming = self.sources.iter().enumerate().filter(|(i, _)| !self.refused.contains(i));
+        let arrival = coming.filter_map(|(_, source)| source.next(queued)).min_by(f64::total_cmp);
+        let waiting = !self.jobs.is_empty() || !self.refused.is_empty();
         let wakeup = self.scheduler.next_wakeup().filter(|_| waiting).map(|at| at as f64 / 1e9);
         [self.floor.next(), arrival, wakeup].into_iter().flatten().min_by(f64::total_cmp)
     }
@@ -226,7 +231,7 @@ impl<'a> Run<'a> {
         let (now, queued) = (self.floor.now(), self.scenario.mix.queued);
         let mut due = (0..self.sources.len()).filter(|i| {
             let source = &self.sources[*i];
-            source.next(queued).is_some_and(|at| at <= now) && self.refused != Some(*i)
+            source.next(queued).is_some_and(|at| at <= now) && !self.refused.contains(i)
         });
         let Some(source) = due.next() else { return Ok(()) };
         drop(due);
@@ -269,7 +274,7 @@ impl<'a> Run<'a> {
         let now = self.floor.now();
         match action {
             Action::Accept { job, claim, .. } => {
-                self.refused = None;
+                self.refused.clear();
                 let parts = {
                     let job = self.job(job)?;
                     job.intake = Some(claim);
@@ -323,7 +328,7 @@ impl<'a> Run<'a> {
             self.sources[from].come -= 1;
             self.sources[from].unfinished -= 1;
         }
-        self.refused = from;
+        self.refused.extend(from);
         Ok(())
     }
 
@@ -386,7 +391,7 @@ impl<'a> Run<'a> {
         for source in self.sources.iter_mut().filter(|source| source.entry.circuit == entry.circuit) {
             source.unfinished -= 1;
         }
-        self.refused = None;
+        self.refused.clear();
         Ok(())
     }
 

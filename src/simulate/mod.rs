@@ -8,16 +8,20 @@
 
 pub mod floor;
 mod forebay;
+mod measure;
 mod mix;
 mod outcome;
 mod prior;
 mod profile;
+#[cfg(test)]
+mod properties;
 pub mod published;
 mod recorder;
 mod scenario;
 #[cfg(test)]
 mod tests;
 
+pub use measure::measure;
 pub use mix::{Entry, Mix};
 pub use outcome::{Killed, KindOutcome, Outcome, Shares};
 pub use prior::{Channel, Permit, Pipeline};

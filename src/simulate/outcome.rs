@@ -20,6 +20,8 @@ pub struct KindOutcome {
     pub an_hour: f64,
     /// Seconds of the whole run over its requests of this kind.
     pub seconds_a_proof: f64,
+    /// Seconds from arrival to answer: mean.
+    pub mean_latency: f64,
     /// Seconds from arrival to answer: median, 99 of 100, longest.
     pub latency: [f64; 3],
 }
@@ -36,7 +38,7 @@ pub struct Killed {
 /// How much of the time what was busy, 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Shares {
-    /// Synthesis workers.
+    /// Synthesis workers of sealing; PoSt has its own.
     pub workers: f64,
     /// Threads of the processor.
     pub cores: f64,
@@ -106,6 +108,7 @@ impl Tally {
                 proofs,
                 an_hour: if last > 0.0 { proofs as f64 * 3600.0 / last } else { 0.0 },
                 seconds_a_proof: seconds / proofs.max(1) as f64,
+                mean_latency: latencies.iter().sum::<f64>() / proofs.max(1) as f64,
                 latency: [at(0.5), at(0.99), at(1.0)],
             }
         };

@@ -10,7 +10,7 @@ use super::profile::{CircuitProfile, Materialised, Prior};
 use super::recorder::{Doing, Recorder};
 use super::scenario::{Scenario, Stages};
 use crate::error::{Code, Error, Result};
-use crate::kind::CircuitId;
+use crate::kind::{CircuitId, Urgency};
 use crate::memory::Class;
 use crate::units::Bytes;
 
@@ -205,7 +205,7 @@ impl<'a> Run<'a> {
 
     fn may_synthesise(&self) -> bool {
         let request = self.begun / self.circuit.partitions;
-        if self.begun == self.stages.len() || request >= self.ended + self.scenario.mix.queued {
+        if self.begun == self.stages.len() || request >= self.ended.saturating_add(self.scenario.mix.queued) {
             return false;
         }
         let synthesising = self.running(|work| matches!(work, Work::Synthesis(_)));
@@ -231,7 +231,7 @@ impl<'a> Run<'a> {
         let phases = vec![worker(stages.synthesis - evaluation), worker(evaluation)];
         self.stages[partition] = Some(stages);
         self.doing(partition, Some(Doing::Synthesis));
-        self.floor.start(Work::Synthesis(partition), self.id.kind.urgency(), false, phases);
+        self.floor.start(Work::Synthesis(partition), Urgency::Patient, false, phases);
         Ok(())
     }
 
@@ -243,7 +243,7 @@ impl<'a> Run<'a> {
         let kernels = |seconds| Phase { place: Place::Device(device), seconds };
         let phases = vec![stages.start, kernels(used), kernels(stages.kernels - used)];
         self.doing(partition, Some(Doing::Start));
-        self.floor.start(Work::Device(partition), self.id.kind.urgency(), false, phases);
+        self.floor.start(Work::Device(partition), Urgency::Patient, false, phases);
         Ok(())
     }
 
@@ -258,7 +258,7 @@ impl<'a> Run<'a> {
                 let stages = stages.ok_or_else(|| Error::internal("nothing left the device"))?;
                 let phases = vec![stages.finish, stages.verify];
                 self.doing(partition, Some(Doing::Finish));
-                self.floor.start(Work::Finish(partition), self.id.kind.urgency(), false, phases);
+                self.floor.start(Work::Finish(partition), Urgency::Patient, false, phases);
             }
             Work::Finish(partition) if last => {
                 self.doing(partition, None);

@@ -345,3 +345,74 @@ impl CircuitProfile {
 fn invalid(text: String) -> Error {
     Error::new(Code::InvalidConfig, text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn published() -> Profile {
+        Profile::find("rtx5070ti-96c").unwrap()
+    }
+
+    #[test]
+    fn every_profile_that_comes_with_the_library_is_sound() {
+        assert_eq!(Profile::names().len(), BUILT_IN.len());
+        for name in Profile::names() {
+            let profile = Profile::find(&name).unwrap();
+            assert_eq!(Profile::parse(&profile.to_toml().unwrap()).unwrap(), profile);
+        }
+    }
+
+    #[test]
+    fn footprints_of_a_published_circuit_are_what_the_design_says() {
+        let profile = published();
+        let id: CircuitId = "porep-32g".parse().unwrap();
+        let circuit = profile.circuit(id).unwrap();
+        let computed = CircuitProfile { srs: None, ..circuit.clone() }.srs();
+        // 44 GiB were published.
+        assert!((43.5..44.5).contains(&(computed.0 as f64 / (1u64 << 30) as f64)), "{computed}");
+        let processor = profile.processor(16).unwrap();
+        let costs = circuit.costs(id, 1, circuit.slot(None, processor));
+        assert!(costs.witness <= Bytes::mib(105) && costs.matrices <= Bytes(64_000_000), "{costs:?}");
+        assert!(costs.turn(0) >= Bytes::gib(8) && costs.turn(0) <= Bytes::gib(9), "{costs:?}");
+        let supraseal = circuit.slot(Some(Core::Supraseal), processor);
+        assert_eq!(supraseal.turn().to_string(), "16.7 GiB");
+        assert_eq!(circuit.slot(Some(Core::Compact), processor).start, Bytes::gib(8));
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_profile_is_named() {
+        let text = include_str!("profiles/rtx5070ti-96c.toml");
+        for (from, to, hint) in [
+            ("cores = 96", "cores = 0", "cores is zero"),
+            ("disk = \"2GiB\"", "disk = 0", "disk is zero"),
+            ("workers = 12", "workers = 0", "workers is zero"),
+            ("spread = 0.05", "spread = -1", "spread = -1"),
+            ("spread = 0.05", "spread = nan", "spread = NaN"),
+            ("spread = 0.05", "sprad = 0.05", "unknown field `sprad`"),
+            ("slots = 2", "slots = 0", "device.slots is zero"),
+            ("synthesis = 28.9", "synthesis = -28.9", "seconds = -28.9"),
+            ("synthesis = 28.9", "synthesis = 0", "must take some time"),
+            ("partitions = 10", "partitions = 0", "1 to 1,024"),
+            ("inputs = 328", "inputs = 0", "an input at least"),
+            ("srs = \"44GiB\"", "srs = \"44 parsec\"", "44 parsec"),
+            ("[circuits.porep-32g]", "[circuits.porep-33g]", "porep-33g"),
+            ("threads = { start = 16, finish = 8 }", "threads = { start = 0, finish = 8 }", "threads = 0"),
+        ] {
+            assert!(text.contains(from), "{from}");
+            let error = Profile::parse(&text.replacen(from, to, 1)).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidConfig, "{to}");
+            assert!(error.to_string().contains(hint), "{to}: {error}");
+        }
+        assert!(Profile::parse("").is_err());
+    }
+
+    #[test]
+    fn unknown_names_tell_the_known_ones() {
+        let error = Profile::find("rtx9090").unwrap_err();
+        assert_eq!(error.code(), Code::NotFound);
+        assert!(error.to_string().contains("rtx5070ti-96c, zen3-2c"), "{error}");
+        let missing = published().circuit("porep-2k".parse().unwrap()).unwrap_err();
+        assert!(missing.to_string().contains("porep-32g, snap-32g"), "{missing}");
+    }
+}

@@ -93,8 +93,10 @@ impl<'a> Scenario<'a> {
         if self.mix.requests() == 0 {
             return invalid("the mix sums to nothing: there is nothing to prove".into());
         }
+        let mut partitions = 0usize;
         for entry in &self.mix.entries {
             let circuit = self.profile.circuit(entry.circuit)?;
+            partitions = partitions.saturating_add(entry.count.saturating_mul(circuit.partitions));
             let on_device = circuit.seconds.kernels > 0.0;
             let name = &self.profile.name;
             match (self.devices > 0, on_device) {
@@ -109,6 +111,10 @@ impl<'a> Scenario<'a> {
                 }
                 _ => {}
             }
+        }
+        const MOST_PARTITIONS: usize = 2_000_000;
+        if partitions > MOST_PARTITIONS {
+            return invalid(format!("{partitions} partitions; a plan has at most {MOST_PARTITIONS}"));
         }
         Ok(())
     }

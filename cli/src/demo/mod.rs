@@ -4,22 +4,19 @@ mod facts;
 mod table;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
-use forebay::kind::{CircuitId, ProofKind};
+use forebay::kind::ProofKind;
 use forebay::units::Bytes;
 use forebay::wire::await_proof_response::Status;
 use forebay::{Code, Error};
-use forebay_sector::{Kind, Recipe, Sector, SECTOR_SIZE};
+use forebay_sector::Sector;
 use prost::Message;
 
 use crate::failure::{sector_error, system, Failure, Result};
+use crate::ground::{self, of_sector, Ground};
 use crate::library::{Engine, Library};
-use crate::setup::{default_cache, has_key, kinds_or_all, Workshop};
+use crate::setup::kinds_or_all;
 use facts::Facts;
-
-/// Seed of the demonstration's sector: the same data, ids and randomness every time.
-const SEED: u64 = 1;
 
 /// Makes a 2 KiB sector, proves it through libforebay.so in every way, and has Filecoin's verifier judge the proofs.
 ///
@@ -27,9 +24,8 @@ const SEED: u64 = 1;
 /// and for this demonstration only.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Folder for parameters, matrices and the sector [default: ${XDG_CACHE_HOME:-~/.cache}/forebay]
-    #[arg(long, value_name = "DIR")]
-    cache: Option<PathBuf>,
+    #[command(flatten)]
+    ground: Ground,
     /// Print one JSON object a kind instead of the table.
     #[arg(long)]
     json: bool,
@@ -53,15 +49,7 @@ pub struct Args {
 impl Args {
     /// Tells Filecoin's crates where parameters are. To be called before any other thread exists.
     pub fn use_parameter_folder(&self) {
-        forebay_sector::use_folder(&self.parameters());
-    }
-
-    fn cache(&self) -> PathBuf {
-        self.cache.clone().unwrap_or_else(default_cache)
-    }
-
-    fn parameters(&self) -> PathBuf {
-        self.cache().join("development-parameters")
+        self.ground.use_parameter_folder();
     }
 
     /// The library's configuration.
@@ -77,8 +65,8 @@ impl Args {
         let mut section = |name: &str, key: &str, value: toml::Value| {
             root.insert(name.into(), toml::Table::from_iter([(key.to_string(), value)]).into());
         };
-        section("parameters", "directories", vec![folder(self.parameters())].into());
-        section("cache", "directory", folder(self.cache()));
+        section("parameters", "directories", vec![folder(self.ground.parameters())].into());
+        section("cache", "directory", folder(self.ground.cache()));
         if let Some(Bytes(limit)) = self.memory_limit {
             section("memory", "limit", limit.to_string().into());
         }
@@ -91,9 +79,8 @@ pub fn run(args: &Args) -> Result<()> {
     let kinds = kinds_or_all(&args.kind);
     // Loaded first: without it, minutes of preparation would be for nothing.
     let library = Library::load(args.library.as_deref())?;
-    let sector = Sector::load_or_make(&args.cache().join("sectors"), Recipe::new(SEED))
-        .map_err(sector_error("making the demonstration's sector"))?;
-    make_parameters(args, &kinds)?;
+    let sector = args.ground.sector()?;
+    args.ground.make_parameters(&kinds, args.threads)?;
     let engine = library.open(&args.config(&kinds))?;
     let mut all = Vec::new();
     for kind in kinds {
@@ -105,7 +92,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     engine.close()?;
     if !args.json {
-        table::print(&all, &args.cache())?;
+        table::print(&all, &args.ground.cache())?;
     }
     let refused: Vec<_> = all.iter().filter(|f| !f.verified).map(|f| f.kind.as_str()).collect();
     if refused.is_empty() {
@@ -114,33 +101,8 @@ pub fn run(args: &Args) -> Result<()> {
     Err(Failure::Unsound(format!("filecoin-proofs-api does not accept the proof of {}", refused.join(", "))))
 }
 
-fn make_parameters(args: &Args, kinds: &[ProofKind]) -> Result<()> {
-    let folder = args.parameters();
-    let mut workshop = None;
-    for kind in kinds {
-        let circuit = CircuitId::new(*kind, SECTOR_SIZE)?;
-        if has_key(circuit, &folder)? {
-            continue;
-        }
-        let workshop = match &workshop {
-            Some(workshop) => workshop,
-            None => workshop.insert(Workshop::new(args.threads)?),
-        };
-        let begun = Instant::now();
-        workshop.develop(circuit, &folder)?;
-        eprintln!("made development parameters for {circuit} in {:.1} s", begun.elapsed().as_secs_f64());
-    }
-    Ok(())
-}
-
 fn prove(args: &Args, engine: &Engine, sector: &Sector, kind: ProofKind) -> Result<Facts> {
-    let of_sector = match kind {
-        ProofKind::PorepC2 => Kind::PorepC2,
-        ProofKind::SnapUpdate => Kind::SnapUpdate,
-        ProofKind::WindowPost => Kind::WindowPost,
-        ProofKind::WinningPost => Kind::WinningPost,
-    };
-    let request = sector.request(of_sector).encode_to_vec();
+    let request = ground::request(sector, kind).encode_to_vec();
     if let Some(folder) = &args.requests {
         write_request(folder, kind, &request)?;
     }
@@ -156,7 +118,7 @@ fn prove(args: &Args, engine: &Engine, sector: &Sector, kind: ProofKind) -> Resu
     facts.peak_rss_bytes = peak;
     facts.proof_bytes = answer.proof.len();
     facts.verified = sector
-        .verify(of_sector, &answer.proof)
+        .verify(of_sector(kind), &answer.proof)
         .map_err(sector_error("verifying with filecoin-proofs-api"))?;
     Ok(facts)
 }
