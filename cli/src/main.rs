@@ -45,6 +45,11 @@ fn main() -> ExitCode {
         // Filecoin's crates read their settings once: this comes before any other thread and any use of them.
         args.use_parameter_folder();
     }
+    if let Command::Plan(args) = &cli.command {
+        if args.measure.wanted() {
+            args.measure.use_parameter_folder();
+        }
+    }
     let result = logging::start(&cli.logging).and_then(|()| match &cli.command {
         Command::Demo(args) => demo::run(args),
         Command::Prove(args) => prove::run(args),

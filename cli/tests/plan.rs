@@ -145,7 +145,7 @@ fn a_sweep_has_a_row_for_every_value_and_says_what_the_small_ones_lack() {
     let question =
         ["--profile", "rtx5070ti-96c", "--mix", "porep_c2=20", "--sweep", "ram=48GiB..176GiB/16GiB"];
     let text = plan(&[&question[..], &["--plot", plot]].concat());
-    contains(&text, &["48 GiB", "176 GiB", "does not fit: needs 65.0 GiB", "killed"]);
+    contains(&text, &["48 GiB", "176 GiB", "does not fit: needs 65 GiB", "oom"]);
     narrow(&text);
     let answer = json(&question);
     let points = answer["points"].as_array().unwrap();

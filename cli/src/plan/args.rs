@@ -12,6 +12,7 @@ use forebay::{Code, Error, Result};
 use super::policy::Choice;
 use super::question::{Question, Room};
 use super::range::Range;
+use crate::measure;
 use crate::setup::sector_size;
 
 const EXAMPLES: &str = "\
@@ -28,6 +29,7 @@ Examples:
 /// forebay, or one that was measured. --published shows how near it comes to runs that others published.
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
+#[group(id = "planning")]
 pub struct Args {
     /// Stage times: a profile's name, or the TOML file of one. Without it the error lists those there are.
     #[arg(long, value_name = "NAME|FILE", help_heading = "Question")]
@@ -100,6 +102,9 @@ pub struct Args {
         help_heading = "Output"
     )]
     pub published: bool,
+
+    #[command(flatten, next_help_heading = "Measuring")]
+    pub measure: measure::Args,
 }
 
 fn positive(text: &str) -> std::result::Result<usize, String> {
@@ -161,7 +166,7 @@ impl Args {
         match &self.profile {
             Some(name) => Profile::find(name),
             None => Err(missing(format!(
-                "no stage times: name a profile with --profile, one of {}, or the file of one that was measured",
+                "no stage times: name a profile with --profile, one of {}, or the file that --measure wrote",
                 Profile::names().join(", ")
             ))),
         }

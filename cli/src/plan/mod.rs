@@ -26,6 +26,9 @@ use crate::failure::{system, Failure, Result};
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<()> {
+    if args.measure.wanted() {
+        return args.measure.run();
+    }
     if args.published {
         return compare(args);
     }

@@ -110,10 +110,8 @@ impl Sweep {
 
     pub fn text(&self) -> String {
         let rivals: Vec<String> = self.rivals().map(|rival| rival.to_owned()).collect();
-        let one = self.one_kind();
-        let mut head = vec![self.variable.name(), "an hour"];
-        head.extend(one.then_some("s/proof"));
-        head.extend(["peak", "GPU", "synth", "waits"]);
+        let figure = if self.one_kind() { "s a proof" } else { "an hour" };
+        let mut head = vec![self.variable.name(), figure, "peak", "GPU", "synth", "waits"];
         if self.question.gpus == 0 {
             head = head.into_iter().map(|name| if name == "GPU" { "slot" } else { name }).collect();
         }
@@ -137,7 +135,7 @@ impl Sweep {
             };
             text += &paragraph(&format!(
                 "early, held: seconds a proof with the prior art's permits (simulator only), pw partitions \
-                 synthesised at once{chosen}"
+                 synthesised at once{chosen}; oom: killed for memory"
             ));
         }
         text
@@ -154,20 +152,20 @@ impl Sweep {
             Some(outcome) => {
                 let busy = &outcome.busy;
                 let heavy = if self.question.gpus == 0 { busy.slots } else { busy.devices };
-                cells.push(point.an_hour.map_or_else(none, number));
                 let one = outcome.kinds.first().filter(|_| self.one_kind());
-                cells.extend(one.map(|kind| number(kind.seconds_a_proof)));
+                let figure = one.map(|kind| kind.seconds_a_proof).or(point.an_hour);
+                cells.push(figure.map_or_else(none, number));
                 cells.push(outcome.peak.to_string());
                 cells.extend([heavy, busy.workers.min(1.0), busy.memory].map(percent));
             }
-            None => cells.extend(vec![none(); if self.one_kind() { 6 } else { 5 }]),
+            None => cells.extend(vec![none(); 5]),
         }
         for beside in &point.beside {
             match beside.seconds_a_proof {
                 Some(seconds) => {
                     cells.extend([number(seconds), beside.workers.to_string()]);
                 }
-                None => cells.extend(["killed".to_owned(), none()]),
+                None => cells.extend(["oom".to_owned(), none()]),
             }
         }
         cells.push(self.remark(point));
@@ -178,7 +176,7 @@ impl Sweep {
         let late = point.late.iter().map(|late| late.kind.name()).collect::<Vec<_>>().join(", ");
         let killed = point.outcome.as_ref().is_some_and(|outcome| outcome.killed.is_some());
         match (&point.outcome, point.needs) {
-            (None, Some(needs)) => format!("does not fit: needs {needs}"),
+            (None, Some(needs)) => format!("does not fit: needs {}", Variable::Ram.told(needs.0)),
             (None, None) => "does not fit".to_owned(),
             _ if killed => "KILLED for memory".to_owned(),
             _ if late.is_empty() => String::new(),
