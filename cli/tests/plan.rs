@@ -275,6 +275,8 @@ fn nonsense_gets_one_line_that_says_what_would_be_right() {
             27,
             "writing /nowhere/s.svg",
         ),
+        (&["--ram", "128GiB", "--slots", "65"], 12, "no more than 64"),
+        (&["--sweep", "slots=60..70", "--ram", "128GiB"], 12, "no more than 64"),
         (&["--sweep", "ram=768GiB..96GiB"], 12, "reversed"),
         (&["--sweep", "ram=96GiB..768GiB/0"], 12, "step of zero"),
         (&["--sweep", "ram=1GiB..768GiB/1GiB"], 12, "at most 200"),

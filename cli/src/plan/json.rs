@@ -6,7 +6,7 @@ use forebay::{Error, Result};
 use serde::Serialize;
 
 use super::advice::Advice;
-use super::plan::{Peak, Plan};
+use super::answer::{Peak, Plan};
 use super::question::Question;
 use super::words::setting;
 

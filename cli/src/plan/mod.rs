@@ -1,9 +1,10 @@
 //! `forebay plan`: what a machine would do, simulated.
 
 mod advice;
+mod answer;
 mod args;
 mod json;
-mod plan;
+
 mod plot;
 mod policy;
 mod published;
@@ -19,7 +20,7 @@ use std::path::Path;
 
 pub use args::Args;
 
-use self::plan::Plan;
+use self::answer::Plan;
 use self::published::Published;
 use self::sweep::Sweep;
 use crate::failure::{system, Failure, Result};

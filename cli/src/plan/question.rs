@@ -110,6 +110,15 @@ impl Question {
             let (reserve, size) = (self.room.reserve(), self.room.size());
             return invalid(format!("--reserve {reserve} leaves nothing of {size} RAM"));
         }
+        // Each decision of the scheduler looks at every slot.
+        const MOST_SLOTS: usize = 64;
+        let slots = self.gpus.saturating_mul(self.slots);
+        if slots > MOST_SLOTS {
+            return invalid(format!(
+                "{} GPUs with {} slots each are {slots} slots: expected no more than {MOST_SLOTS}",
+                self.gpus, self.slots
+            ));
+        }
         Ok(())
     }
 

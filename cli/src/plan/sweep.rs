@@ -188,6 +188,7 @@ impl Sweep {
 fn point(question: &Question, value: u64) -> Result<Point> {
     let mut point =
         Point { value, outcome: None, an_hour: None, late: Vec::new(), needs: None, beside: Vec::new() };
+    question.check()?;
     match question.ask() {
         Ok(outcome) => {
             point.an_hour = Some(rate(question, &outcome));

@@ -2,7 +2,7 @@
 
 use forebay::simulate::{KindOutcome, Profile};
 
-use super::plan::Plan;
+use super::answer::Plan;
 use super::question::{Question, Room};
 use super::words::{counted, number, paragraph, percent, seconds, setting};
 use crate::columns::render;

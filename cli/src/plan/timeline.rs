@@ -4,7 +4,7 @@ use forebay::memory::Class;
 use forebay::simulate::{Doing, Lane, Timeline};
 use forebay_pictures::{self as pictures, Band, BandStyle, Level, Line, LineStyle, Stage, StageStyle};
 
-use super::plan::{of_class, Plan};
+use super::answer::{of_class, Plan};
 use super::words::{counted, unbroken};
 
 /// Bands from the bottom.

@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_setting_is_never_more_than_the_size() {
-        assert_eq!(setting(Bytes(23_696_728_320)), "22599MiB");
+        assert_eq!(setting(Bytes(23_696_728_320)), "22598MiB");
         for size in [Bytes::gib(124), Bytes::mib(1500), Bytes::kib(3), Bytes(1001)] {
             assert_eq!(setting(size).parse::<Bytes>().unwrap(), size);
         }
