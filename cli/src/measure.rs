@@ -1,5 +1,8 @@
 //! `forebay plan --measure`: a machine's profile from real proofs on it.
 
+use std::fs::Permissions;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use forebay::engine::Config;
@@ -9,16 +12,23 @@ use forebay::wire::SubmitProofRequest;
 use forebay::{Code, Error};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use prost::Message;
+use tempfile::NamedTempFile;
 
 use crate::failure::{system, Result};
 use crate::ground::{self, Ground};
+use crate::plan::PLANNING;
 
 /// Measuring instead of planning.
 #[derive(clap::Args)]
 pub struct Args {
     /// Prove on this machine and write its profile to this file: the four kinds of a 2 KiB sector, or the requests named with
     /// --request. The machine should have nothing else to do.
-    #[arg(long, value_name = "FILE")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = PLANNING,
+        conflicts_with_all = ["plot", "json", "published"]
+    )]
     measure: Option<PathBuf>,
     /// With --measure: a serialized cuzk.v1.SubmitProofRequest of any kind and size; may be repeated.
     #[arg(long, value_name = "FILE", requires = "measure")]
@@ -44,8 +54,8 @@ impl Args {
     /// Measures, where it was asked for.
     pub fn run(&self) -> Result<()> {
         let Some(file) = &self.measure else { return Ok(()) };
-        // A file that cannot be written is found before minutes of proving.
-        std::fs::write(file, "").map_err(system(format!("writing {}", file.display())))?;
+        // What cannot be written is found before minutes of proving.
+        let target = Target::new(file)?;
         let (config, requests) = match self.request.is_empty() {
             true => self.two_kib()?,
             false => {
@@ -62,8 +72,7 @@ impl Args {
             file.file_stem().map_or_else(|| "measured".into(), |stem| stem.to_string_lossy().into_owned());
         let measured = measure(&name, &config, &requests, &|doing| bar.set_message(doing.to_owned()));
         bar.finish_and_clear();
-        let text = measured?.to_toml()?;
-        std::fs::write(file, text).map_err(system(format!("writing {}", file.display())))?;
+        target.write(&measured?.to_toml()?)?;
         eprintln!("wrote {}; plan with --profile {}", file.display(), file.display());
         Ok(())
     }
@@ -85,6 +94,43 @@ impl Args {
         };
         let request = |kind| decode(&ground::request(&sector, kind).encode_to_vec(), "the sector's request");
         Ok((config, ProofKind::ALL.into_iter().map(request).collect::<Result<_>>()?))
+    }
+}
+
+/// A file that is replaced as a whole or not at all.
+struct Target {
+    file: PathBuf,
+    folder: PathBuf,
+}
+
+impl Target {
+    /// A file that can be written; one that exists stays as it is until then.
+    fn new(file: &Path) -> Result<Target> {
+        let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+        if file.exists() && !file.is_file() {
+            let text =
+                format!("--measure {} is no regular file: expected where to write a profile", file.display());
+            return Err(Error::new(Code::InvalidArgument, text).into());
+        }
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let target = Target { folder: folder.unwrap_or(Path::new(".")).to_owned(), file };
+        target.beside()?;
+        Ok(target)
+    }
+
+    /// A file in the same folder, with the permissions of any new file; removed where it is dropped.
+    fn beside(&self) -> Result<NamedTempFile> {
+        let mut builder = tempfile::Builder::new();
+        let builder = builder.prefix(".profile-").permissions(Permissions::from_mode(0o666));
+        builder.tempfile_in(&self.folder).map_err(system(format!("writing {}", self.file.display())))
+    }
+
+    fn write(&self, text: &str) -> Result<()> {
+        let mut beside = self.beside()?;
+        let doing = || system(format!("writing {}", self.file.display()));
+        beside.write_all(text.as_bytes()).map_err(doing())?;
+        beside.persist(&self.file).map_err(|e| doing()(e.error))?;
+        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::question::{least, Question};
-use super::words::{counted, percent};
+use super::words::{change, counted, percent};
 
 /// A gain, as a share, that is more than chance.
 const NOTABLE: f64 = 0.02;
@@ -29,6 +29,7 @@ pub enum Change {
     Workers,
     Cores,
     Slot,
+    OneSlot,
     Disk,
 }
 
@@ -40,10 +41,11 @@ impl Change {
         let mut changed = to.clone();
         match self {
             Change::Memory => return to.with_room(to.room.size().saturating_add(MORE_MEMORY)),
-            Change::Gpu => changed.gpus += 1,
+            Change::Gpu => changed.gpus = changed.gpus.saturating_add(1),
             Change::Workers => changed.workers = changed.workers.saturating_add(MORE_WORKERS),
             Change::Cores => changed.cores = changed.cores.saturating_mul(2),
-            Change::Slot => changed.slots += 1,
+            Change::Slot => changed.slots = changed.slots.saturating_add(1),
+            Change::OneSlot => changed.slots = 1,
             Change::Disk => {
                 let mut profile = (*to.profile).clone();
                 profile.disk = profile.disk.saturating_add(profile.disk);
@@ -61,6 +63,7 @@ impl Change {
             Change::Workers => "4 more synthesis workers",
             Change::Cores => "twice the cores",
             Change::Slot => "one more prover slot a GPU",
+            Change::OneSlot => "one slot a GPU",
             Change::Disk => "a disk twice as fast",
         }
     }
@@ -83,7 +86,10 @@ impl Change {
             Change::Slot => {
                 "the prover slots of the GPU: its kernels wait for the processor's part".to_owned()
             }
-            Change::Disk => format!("the disk: parameters were loaded {} times", of.loads),
+            Change::OneSlot => "memory: what a GPU's further slots hold is missing elsewhere".to_owned(),
+            Change::Disk => {
+                format!("the disk: parameters were loaded {}", counted(of.loads, "time", "times"))
+            }
         }
     }
 }
@@ -97,10 +103,34 @@ pub struct WhatIf {
     pub text: String,
     /// Proofs an hour; `None`: it does not fit, or is killed.
     pub an_hour: Option<f64>,
-    /// More than without the change, as a share.
+    /// More than without the change, as a share; `None` also where the plan itself is not whole.
     pub gain: Option<f64>,
-    /// Whether every PoSt is on time with it.
-    pub on_time: bool,
+    /// Whether it fits, nothing is killed and every PoSt is on time.
+    pub whole: bool,
+}
+
+/// The plan that changes are compared with.
+#[derive(Clone, Copy)]
+struct Base {
+    /// Proofs an hour.
+    an_hour: f64,
+    /// Whether nothing was killed and every PoSt was on time.
+    whole: bool,
+}
+
+impl WhatIf {
+    /// Whether it is worth telling: more throughput, or all that was lacking.
+    fn notable(&self, base: Base) -> bool {
+        match base.whole {
+            true => self.gain.is_some_and(|gain| gain >= NOTABLE),
+            false => self.whole,
+        }
+    }
+
+    /// The larger the better.
+    fn worth(&self) -> f64 {
+        self.gain.or(self.an_hour).unwrap_or(f64::NEG_INFINITY)
+    }
 }
 
 /// A PoSt that came too late.
@@ -168,137 +198,151 @@ const JUDGED: usize = 1500;
 /// Asks again, with what could be more and less.
 pub fn advise(question: &Question, outcome: &Outcome) -> Result<Advice> {
     let (an_hour, judged) = (rate(question, outcome), question.of_at_most(JUDGED));
-    let shorter = if judged.mix == question.mix { outcome.clone() } else { judged.attempt()? };
-    let base = rate(&judged, &shorter);
-    let (mut what_if, (least_memory, fewest_workers)) = rayon::join(
+    let shorter = if judged.mix == question.mix { outcome.clone() } else { judged.ask()? };
+    let base = Base {
+        an_hour: rate(&judged, &shorter),
+        whole: [outcome, &shorter].iter().all(|of| of.killed.is_none() && late(of).is_empty()),
+    };
+    let (what_if, less) = rayon::join(
         || what_if(&judged, base),
-        || match question.policy.is_prior() {
-            true => (None, None),
+        || match question.policy.is_prior() || !base.whole {
+            // How much is enough was measured for forebay's scheduler, and means nothing where something is lacking.
+            true => (Ok(None), Ok(None)),
             false => rayon::join(
-                || least_memory(&judged, &shorter, base),
-                || Some(fewest_workers(&judged, &shorter, base)),
+                || least_memory(&judged, &shorter, base.an_hour),
+                || fewest_workers(&judged, &shorter, base.an_hour).map(Some),
             ),
         },
     );
+    let (mut what_if, least_memory, fewest_workers) = (what_if?, less.0?, less.1?);
     for what in &mut what_if {
         what.an_hour = what.gain.map(|gain| an_hour * (1.0 + gain)).or(what.an_hour);
     }
-    let bottleneck = bottleneck(question, outcome, &what_if);
+    let bottleneck = bottleneck(question, outcome, &what_if, base);
     Ok(Advice { an_hour, bottleneck, what_if, least_memory, fewest_workers, late: late(outcome) })
 }
 
-fn with_all(question: &Question, changes: &[Change], base: f64) -> WhatIf {
+/// `None`: there can be no such machine.
+fn with_all(question: &Question, changes: &[Change], base: Base) -> Result<Option<WhatIf>> {
     let changed = changes.iter().fold(question.clone(), |question, change| change.apply(&question));
-    let outcome = changed.attempt().ok().filter(|outcome| outcome.killed.is_none());
+    if changed.check().is_err() {
+        return Ok(None);
+    }
+    let outcome = changed.attempt()?.filter(|outcome| outcome.killed.is_none());
     let an_hour = outcome.as_ref().map(|outcome| rate(&changed, outcome));
-    WhatIf {
+    Ok(Some(WhatIf {
         changes: changes.to_vec(),
         text: changes.iter().map(|change| change.text()).collect::<Vec<_>>().join(" and "),
-        gain: an_hour.filter(|_| base > 0.0).map(|rate| rate / base - 1.0),
+        gain: an_hour.filter(|_| base.whole && base.an_hour > 0.0).map(|rate| rate / base.an_hour - 1.0),
         an_hour,
-        on_time: outcome.is_some_and(|outcome| late(&outcome).is_empty()),
-    }
+        whole: outcome.is_some_and(|outcome| late(&outcome).is_empty()),
+    }))
+}
+
+fn ask_all(question: &Question, all: &[Vec<Change>], base: Base) -> Result<Vec<WhatIf>> {
+    let answers = all.par_iter().map(|changes| with_all(question, changes, base));
+    Ok(answers.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
 /// What is always told, what is told where it helps, and, where nothing does, what helps together.
-fn what_if(question: &Question, base: f64) -> Vec<WhatIf> {
+fn what_if(question: &Question, base: Base) -> Result<Vec<WhatIf>> {
     let heavy = if question.gpus > 0 { Change::Gpu } else { Change::Cores };
-    let mut told = vec![vec![Change::Memory], vec![heavy], vec![Change::Workers]];
-    let usual = told.len();
+    let (memory, workers) = (Change::Memory, Change::Workers);
+    let usual = [memory, heavy, workers];
+    let mut told = usual.map(|change| vec![change]).to_vec();
     if question.gpus > 0 {
         told.extend([vec![Change::Cores], vec![Change::Slot]]);
+        if question.slots > 1 {
+            told.push(vec![Change::OneSlot]);
+        }
     }
     told.push(vec![Change::Disk]);
-    let ask = |all: Vec<Vec<Change>>| -> Vec<WhatIf> {
-        all.into_par_iter().map(|changes| with_all(question, &changes, base)).collect()
-    };
-    let notable = |what: &WhatIf| what.gain.is_some_and(|gain| gain >= NOTABLE);
-    let mut answers = ask(told);
-    let none = !answers.iter().any(notable);
-    let mut number = 0;
-    answers.retain(|what| {
-        number += 1;
-        number <= usual || notable(what)
-    });
-    let (memory, workers) = (Change::Memory, Change::Workers);
-    if none && base > 0.0 {
-        let together = vec![
-            vec![heavy, workers],
-            vec![memory, heavy],
-            vec![memory, workers],
-            vec![memory, heavy, workers],
-        ];
-        answers.extend(ask(together).into_iter().find(notable));
-    } else if base > 0.0 {
+    let mut answers = ask_all(question, &told, base)?;
+    answers.retain(|what| usual.contains(&what.changes[0]) || what.notable(base));
+    if !answers.iter().any(|what| what.notable(base)) {
+        let together =
+            [vec![heavy, workers], vec![memory, heavy], vec![memory, workers], vec![memory, heavy, workers]];
+        let found = ask_all(question, &together, base)?.into_iter().find(|what| what.notable(base));
+        answers.extend(found);
+    } else if base.whole {
         // What relieves one part shows the next: whether it is worth both.
         let more = |what: &WhatIf| {
             let alone = answers.iter().filter(|one| what.changes.contains(&one.changes[0]));
             alone.filter_map(|one| one.gain).all(|gain| what.gain.is_some_and(|both| both >= gain + NOTABLE))
         };
-        let together: Vec<_> = ask(vec![vec![heavy, workers]]).into_iter().filter(more).collect();
-        answers.extend(together);
+        let both = ask_all(question, &[vec![heavy, workers]], base)?;
+        let both: Vec<_> = both.into_iter().filter(more).collect();
+        answers.extend(both);
     }
-    answers
+    Ok(answers)
 }
 
-fn bottleneck(question: &Question, outcome: &Outcome, what_if: &[WhatIf]) -> String {
-    if outcome.killed.is_some() {
-        return "memory: the process was killed".to_owned();
-    }
+fn bottleneck(question: &Question, outcome: &Outcome, what_if: &[WhatIf], base: Base) -> String {
     let best = |single: bool| {
         let some = what_if.iter().filter(|what| (what.changes.len() == 1) == single);
-        let gains = some.filter_map(|what| Some((what, what.gain?)));
-        gains.filter(|(_, gain)| *gain >= NOTABLE).max_by(|a, b| a.1.total_cmp(&b.1))
+        some.filter(|what| what.notable(base)).max_by(|a, b| a.worth().total_cmp(&b.worth()))
     };
-    match best(true).or_else(|| best(false)) {
-        Some((what, gain)) => {
-            let gain = gain * 100.0;
-            match what.changes.as_slice() {
-                [one] => format!("{}; {} would bring {gain:+.1} %", one.bottleneck(outcome), what.text),
-                _ => format!("no part alone; {} together would bring {gain:+.1} %", what.text),
-            }
-        }
-        None if question.mix.entries.iter().all(|entry| entry.every.is_some()) => {
-            "nothing: the machine keeps up with the requests as they come".to_owned()
-        }
-        None => "nothing that more of one part would relieve by 2 %".to_owned(),
+    let best = best(true).or_else(|| best(false));
+    if outcome.killed.is_some() {
+        let cure = best.map_or_else(
+            || "none of these changes keeps it alive".to_owned(),
+            |what| format!("it lives with {}", what.text),
+        );
+        return format!("memory: the process was killed; {cure}");
+    }
+    let Some(what) = best else {
+        let paced = question.mix.entries.iter().all(|entry| entry.every.is_some());
+        return match (base.whole, paced) {
+            (false, _) => "none of these changes brings every PoSt on time".to_owned(),
+            (true, true) => "nothing: the machine keeps up with the requests as they come".to_owned(),
+            (true, false) => "nothing that more of one part would relieve by 2 %".to_owned(),
+        };
+    };
+    let brings = match what.gain {
+        Some(gain) => format!("would bring {}", change(gain)),
+        None => "would bring every PoSt on time".to_owned(),
+    };
+    match what.changes.as_slice() {
+        [one] => format!("{}; {} {brings}", one.bottleneck(outcome), what.text),
+        _ => format!("no part alone; {} together {brings}", what.text),
     }
 }
 
 /// As fast, and nothing late that was not.
-fn as_good(changed: &Question, base: (&Outcome, f64)) -> bool {
-    let Ok(outcome) = changed.attempt() else { return false };
+fn as_good(changed: &Question, base: (&Outcome, f64)) -> Result<bool> {
+    let Some(outcome) = changed.attempt()? else { return Ok(false) };
     let was_late = late(base.0);
-    rate(changed, &outcome) >= AS_GOOD * base.1
-        && late(&outcome).iter().all(|late| was_late.iter().any(|was| was.kind == late.kind))
+    Ok(rate(changed, &outcome) >= AS_GOOD * base.1
+        && late(&outcome).iter().all(|late| was_late.iter().any(|was| was.kind == late.kind)))
 }
 
-fn least_memory(question: &Question, outcome: &Outcome, base: f64) -> Option<Bytes> {
+fn least_memory(question: &Question, outcome: &Outcome, base: f64) -> Result<Option<Bytes>> {
     const SAMPLES: u64 = 10;
     let enough = |size| as_good(&question.with_room(size), (outcome, base));
     let most = question.room.size();
     let mut floor = Bytes::ZERO;
     loop {
-        let found = least(floor, most, enough)?;
+        let Some(found) = least(floor, most, enough)? else { return Ok(None) };
         // More memory is now and then worse: circuits that almost fit together push each other out. What is advised
         // is as good from there on.
         let step = (most.0 - found.0) / SAMPLES;
         let above = (1..SAMPLES).into_par_iter().map(|i| Bytes(found.0 + i * step));
-        match above.filter(|size| !enough(*size)).max() {
+        let worse = above.map(|size| Ok((!enough(size)?).then_some(size))).collect::<Result<Vec<_>>>()?;
+        match worse.into_iter().flatten().max() {
             Some(worse) if worse > found => floor = worse,
-            _ => return Some(found),
+            _ => return Ok(Some(found)),
         }
     }
 }
 
-fn fewest_workers(question: &Question, outcome: &Outcome, base: f64) -> usize {
+fn fewest_workers(question: &Question, outcome: &Outcome, base: f64) -> Result<usize> {
     let (mut low, mut high) = (0, question.workers);
     while high - low > 1 {
         let workers = low + (high - low) / 2;
-        match as_good(&Question { workers, ..question.clone() }, (outcome, base)) {
+        match as_good(&Question { workers, ..question.clone() }, (outcome, base))? {
             true => high = workers,
             false => low = workers,
         }
     }
-    high
+    Ok(high)
 }

@@ -33,7 +33,8 @@ pub struct Peak {
 
 impl Peak {
     fn of(samples: &[Sample]) -> Peak {
-        let most = samples.iter().max_by_key(|sample| sample.classes.iter().sum::<u64>());
+        let most =
+            samples.iter().max_by_key(|sample| sample.classes.iter().copied().fold(0, u64::saturating_add));
         let Some(most) = most else { return Peak::default() };
         let class = |class| Bytes(of_class(most, class));
         Peak {
@@ -49,7 +50,7 @@ impl Peak {
 /// What a sample has of one class.
 pub fn of_class(sample: &Sample, class: Class) -> u64 {
     let all = Class::ALL.iter().zip(sample.classes);
-    all.filter(|(of, _)| **of == class).map(|(_, bytes)| bytes).sum()
+    all.filter(|(of, _)| **of == class).map(|(_, bytes)| bytes).fold(0, u64::saturating_add)
 }
 
 impl Plan {
@@ -62,6 +63,13 @@ impl Plan {
             Some(_) => Some(question.with_room(Bytes(u64::MAX >> 1)).ask()?.peak),
         };
         Ok(Plan { question, outcome, peak, advice, unlimited_peak })
+    }
+
+    /// The smallest `memory.limit` that is as good, where it is less than the planned one.
+    pub fn enough_limit(&self) -> Option<Bytes> {
+        let room = self.question.room;
+        let enough = room.with(self.advice.least_memory?).limit();
+        (enough < room.limit()).then_some(enough)
     }
 
     /// What holds it: the ledger promises, the prior art just holds.

@@ -1,6 +1,6 @@
 //! What is typed, and the question that it asks.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use forebay::kind::{CircuitId, SECTOR_SIZES};
@@ -11,7 +11,7 @@ use forebay::{Code, Error, Result};
 
 use super::policy::Choice;
 use super::question::{Question, Room};
-use super::range::Range;
+use super::range::{Range, Variable};
 use crate::measure;
 use crate::setup::sector_size;
 
@@ -22,6 +22,14 @@ Examples:
   forebay plan --profile rtx5070ti-96c --mix porep_c2=100 --sweep ram=96GiB..768GiB --plot ram.svg
   forebay plan --ram 96GiB --profile rtx5070ti-96c --mix porep_c2=8 --timeline memory.svg
   forebay plan --published";
+
+/// Options that say what is planned, or how it is shown.
+pub const PLANNING: [&str; 16] = [
+    "profile", "mix", "sector", "queued", "seed", "policy", "ram", "reserve", "limit", "gpus", "slots",
+    "core", "cores", "workers", "sweep", "timeline",
+];
+/// Unfinished requests that a miner keeps queued of a kind.
+const QUEUED: usize = 5;
 
 /// Simulates a machine before it is bought: proofs an hour, peak memory, the bottleneck, what more would bring.
 ///
@@ -42,10 +50,9 @@ pub struct Args {
     /// the mix]
     #[arg(long, value_name = "SIZE", value_parser = sector_size, help_heading = "Question")]
     sector: Option<u64>,
-    /// Unfinished requests that the miner keeps queued of each kind that has no interval [default: 5, or what keeps
-    /// all workers and slots busy]
-    #[arg(long, value_name = "N", value_parser = positive, help_heading = "Question")]
-    queued: Option<usize>,
+    /// Unfinished requests that the miner keeps queued of each kind that has no interval.
+    #[arg(long, value_name = "N", value_parser = positive, default_value_t = QUEUED, help_heading = "Question")]
+    queued: usize,
     /// Seed of the stage times: the same seed has the same answer.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Question")]
     seed: u64,
@@ -96,11 +103,7 @@ pub struct Args {
     pub json: bool,
     /// Compare the simulator with published runs of the prior art. Exit code 1 where it is off by more than a tenth
     /// of a row that nothing was fitted to.
-    #[arg(
-        long,
-        conflicts_with_all = ["profile", "mix", "ram", "limit", "sweep", "timeline"],
-        help_heading = "Output"
-    )]
+    #[arg(long, conflicts_with_all = PLANNING, help_heading = "Output")]
     pub published: bool,
 
     #[command(flatten, next_help_heading = "Measuring")]
@@ -139,7 +142,7 @@ impl Args {
                 profile.name
             )));
         };
-        let mix = Mix::parse(mix, self.sector_size(&profile, mix)?, 1)?;
+        let mix = Mix::parse(mix, self.sector_size(&profile, mix)?, self.queued)?;
         let device = profile.device.as_ref();
         let question = Question {
             cores: self.cores.unwrap_or(profile.cores),
@@ -153,18 +156,53 @@ impl Args {
             room: self.room(range)?,
             this_machine: self.ram.is_none() && self.limit.is_none(),
             mix,
-            queued: self.queued,
             seed: self.seed,
             policy: self.policy.parse::<Choice>()?,
             profile: Arc::new(profile),
         };
+        self.check_options(&question, range)?;
         question.check()?;
+        if !range.is_some_and(Range::is_memory) {
+            question.check_room()?;
+        }
         Ok(question)
+    }
+
+    /// Options that contradict each other in a way that only their values tell.
+    fn check_options(&self, question: &Question, range: Option<&Range>) -> Result<()> {
+        let memory = self.ram.map(|_| "--ram").or(self.limit.map(|_| "--limit"));
+        if let (Some(option), Some(range)) = (memory, range.filter(|range| range.is_memory())) {
+            let name = range.variable;
+            return Err(missing(format!(
+                "{option} and --sweep {name} both set the memory: leave one of them out"
+            )));
+        }
+        let variable = range.map(|range| range.variable);
+        let of_gpus = [
+            ("--slots", self.slots.is_some()),
+            ("--core", self.core.is_some()),
+            ("--sweep slots", variable == Some(Variable::Slots)),
+        ];
+        let without = question.gpus == 0 && variable != Some(Variable::Gpus);
+        match of_gpus.into_iter().find(|(_, given)| without && *given) {
+            Some((option, _)) => Err(missing(format!(
+                "{option} is about GPUs, and this plan has none: leave it out, or name a profile of a GPU and --gpus 1"
+            ))),
+            None => Ok(()),
+        }
     }
 
     fn profile(&self) -> Result<Profile> {
         match &self.profile {
-            Some(name) => Profile::find(name),
+            Some(name) => {
+                let path = Path::new(name);
+                if path.exists() && !path.is_file() && !Profile::names().contains(name) {
+                    return Err(missing(format!(
+                        "--profile {name} is no regular file: expected a profile in TOML"
+                    )));
+                }
+                Profile::find(name)
+            }
             None => Err(missing(format!(
                 "no stage times: name a profile with --profile, one of {}, or the file that --measure wrote",
                 Profile::names().join(", ")

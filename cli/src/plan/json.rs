@@ -61,7 +61,7 @@ impl<'a> Asked<'a> {
             cores: question.cores,
             workers: question.workers,
             mix: mix.collect(),
-            queued: question.queued(),
+            queued: question.mix.queued,
             seed: question.seed,
         }
     }
@@ -81,6 +81,8 @@ struct Written<'a> {
 #[derive(Serialize)]
 struct Configure {
     memory_limit: String,
+    /// Where less is enough for 98 % of the throughput.
+    enough_limit: Option<String>,
     synthesis_workers: usize,
 }
 
@@ -95,6 +97,7 @@ pub fn text(plan: &Plan) -> Result<String> {
         advice: &plan.advice,
         configure: (!question.policy.is_prior()).then(|| Configure {
             memory_limit: setting(question.room.limit()),
+            enough_limit: plan.enough_limit().map(setting),
             synthesis_workers: question.workers,
         }),
     })

@@ -4,7 +4,6 @@ mod advice;
 mod answer;
 mod args;
 mod json;
-
 mod plot;
 mod policy;
 mod published;
@@ -18,7 +17,7 @@ mod words;
 use std::io::{self, Write};
 use std::path::Path;
 
-pub use args::Args;
+pub use args::{Args, PLANNING};
 
 use self::answer::Plan;
 use self::published::Published;
@@ -59,7 +58,11 @@ fn compare(args: &Args) -> Result<()> {
 }
 
 fn print(text: &str) -> Result<()> {
-    io::stdout().write_all(text.as_bytes()).map_err(system("writing the plan"))
+    match io::stdout().write_all(text.as_bytes()) {
+        // Whoever reads has had enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(system("writing the plan")),
+    }
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {

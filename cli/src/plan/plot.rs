@@ -5,7 +5,7 @@ use forebay_pictures::{Axis, Panel, Series, Sweep as Picture, Unit};
 use super::policy::Choice;
 use super::range::Variable;
 use super::sweep::{Beside, Point, Sweep, BESIDE};
-use super::words::{counted, unbroken};
+use super::words::{counted, requests, unbroken};
 
 /// The picture as SVG.
 pub fn svg(sweep: &Sweep) -> String {
@@ -62,6 +62,9 @@ impl Figure {
     }
 }
 
+/// Of the prior art's lines. Where both say the same they lie over each other: the second is dashed.
+const STYLES: [usize; BESIDE.len()] = [1, 8];
+
 /// The policy's own line, and those of the prior art that the points have.
 fn with_rivals(sweep: &Sweep, figure: Figure) -> Vec<Series> {
     let (label, style) = match sweep.question.policy {
@@ -70,7 +73,7 @@ fn with_rivals(sweep: &Sweep, figure: Figure) -> Vec<Series> {
         prior => (format!("prior art: {prior}"), 0),
     };
     let mut all = vec![series(sweep, label, style, |point| figure.of(point))];
-    for (i, rival) in BESIDE.into_iter().enumerate() {
+    for (rival, style) in BESIDE.into_iter().zip(STYLES) {
         let name = rival.to_string();
         let find = |point: &Point| point.beside.iter().find(|beside| beside.policy == name).cloned();
         if sweep.points.iter().all(|point| find(point).is_none()) {
@@ -80,7 +83,7 @@ fn with_rivals(sweep: &Sweep, figure: Figure) -> Vec<Series> {
             Variable::Ram => format!("prior art, permit {name}: fastest that survives"),
             _ => format!("prior art, permit {name}"),
         };
-        all.push(series(sweep, label, i + 1, |point| figure.of_rival(&find(point)?)));
+        all.push(series(sweep, label, style, |point| figure.of_rival(&find(point)?)));
     }
     all
 }
@@ -99,8 +102,6 @@ fn by_kind(sweep: &Sweep) -> Vec<Series> {
 /// What is asked, without what is varied.
 fn title(sweep: &Sweep) -> String {
     let question = &sweep.question;
-    let entries =
-        question.mix.entries.iter().map(|entry| unbroken(&format!("{} {}", entry.count, entry.circuit)));
     let mut fixed = Vec::new();
     if sweep.variable != Variable::Ram {
         fixed.push(format!("{} {}", question.room.size(), question.room.noun()));
@@ -112,6 +113,5 @@ fn title(sweep: &Sweep) -> String {
         fixed.push(counted(question.workers, "synthesis worker", "synthesis workers"));
     }
     let fixed: Vec<_> = fixed.iter().map(|part| unbroken(part)).collect();
-    let mix = entries.collect::<Vec<_>>().join(", ");
-    format!("{mix} simulated on {}: {}", question.profile.name, fixed.join(", "))
+    format!("{} simulated on {}: {}", requests(&question.mix), question.profile.name, fixed.join(", "))
 }

@@ -6,7 +6,7 @@ use forebay::Result;
 use serde::Serialize;
 
 use super::json::line;
-use super::words::number;
+use super::words::{change, number};
 use crate::columns::render;
 
 /// Runs that each figure is the mean of.
@@ -78,7 +78,8 @@ impl Published {
             "\npw: partitions synthesised at once; gw: workers of the GPU; here: the simulator with profile\n\
              {PROFILE}, means over {SEEDS} seeds. fitted: the profile's parameters were fitted to the row;\n\
              tested: nothing was fitted to it; shown: the number of proofs was not published, or no figure\n\
-             to compare with. killed: out of memory, which was at {OUT_OF_MEMORY:.0} GiB.\n\
+             to compare with. killed: out of memory; the simulator kills at the published peak of that row,\n\
+             {OUT_OF_MEMORY:.0} GiB, so that its peak says nothing.\n\
              {} of {tested} tested rows are within {:.0} %.\n",
             tested - self.off(),
             TOLERANCE * 100.0,
@@ -96,7 +97,9 @@ fn waited(compared: &Compared) -> String {
 fn row(compared: &Compared) -> Vec<String> {
     let row = &compared.row;
     let optional = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), number);
-    let off = |value: Option<f64>| value.map_or(String::new(), |off| format!("{:+.1} %", off * 100.0));
+    // Killed: both peaks are where it was killed.
+    let peak_off = compared.simulated_seconds.and(compared.peak_off());
+    let off = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), change);
     let used = match row.used {
         Use::Fitted => "fitted",
         Use::Tested => "tested",
@@ -111,7 +114,7 @@ fn row(compared: &Compared) -> Vec<String> {
         off(compared.seconds_off()),
         optional(row.peak),
         number(compared.simulated_peak),
-        off(compared.peak_off()),
+        off(peak_off),
         used.to_owned(),
     ]
 }

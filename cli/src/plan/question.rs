@@ -9,6 +9,7 @@ use forebay::{Code, Error, Result};
 
 use super::policy::Choice;
 use super::range::Variable;
+use super::words::counted;
 
 /// Where memory comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,8 +77,6 @@ impl Room {
 pub struct Question {
     pub profile: Arc<Profile>,
     pub mix: Mix,
-    /// Unfinished requests of a kind, where it was said.
-    pub queued: Option<usize>,
     pub room: Room,
     /// Whether the memory is that of the machine this runs on.
     pub this_machine: bool,
@@ -95,43 +94,51 @@ fn margin() -> Bytes {
     Config::default().memory_margin
 }
 
+fn invalid(text: String) -> Error {
+    Error::new(Code::InvalidArgument, text)
+}
+
 impl Question {
-    /// Nothing that no simulation is needed to refuse.
+    /// Whether there can be such a machine, whatever its memory.
     pub fn check(&self) -> Result<()> {
-        let invalid = |text: String| Err(Error::new(Code::InvalidArgument, text));
-        if self.room.size() == Bytes::ZERO {
-            let least = match self.least_room() {
-                Some(least) => format!("this mix fits with {} {least} or more", self.room.option()),
-                None => "expected a size such as 128GiB".to_owned(),
-            };
-            return invalid(format!("{} 0: no memory; {least}", self.room.option()));
-        }
-        if self.room.limit() == Bytes::ZERO {
-            let (reserve, size) = (self.room.reserve(), self.room.size());
-            return invalid(format!("--reserve {reserve} leaves nothing of {size} RAM"));
+        const MOST: usize = 4096;
+        for (option, value) in [("--cores", self.cores), ("--workers", self.workers)] {
+            if !(1..=MOST).contains(&value) {
+                return Err(invalid(format!("{option} {value}: expected 1 to {MOST}")));
+            }
         }
         // Each decision of the scheduler looks at every slot.
         const MOST_SLOTS: usize = 64;
+        if self.slots == 0 {
+            return Err(invalid(format!("--slots 0: expected 1 to {MOST_SLOTS}")));
+        }
         let slots = self.gpus.saturating_mul(self.slots);
         if slots > MOST_SLOTS {
-            return invalid(format!(
-                "{} GPUs with {} slots each are {slots} slots: expected no more than {MOST_SLOTS}",
-                self.gpus, self.slots
-            ));
+            let gpus = counted(self.gpus, "GPU", "GPUs");
+            let of_each = counted(self.slots, "prover slot", "prover slots");
+            let each = if self.gpus > 1 { " each" } else { "" };
+            return Err(invalid(format!(
+                "{gpus} with {of_each}{each}: expected no more than {MOST_SLOTS} slots in all"
+            )));
         }
         Ok(())
     }
 
-    /// Unfinished requests of a kind: enough for every worker and slot.
-    pub fn queued(&self) -> usize {
-        const FEWEST: usize = 5;
-        const MOST: usize = 64;
-        let endless = self.mix.entries.iter().filter(|entry| entry.every.is_none());
-        let partitions = endless.filter_map(|entry| self.profile.circuits.get(&entry.circuit));
-        let partitions = partitions.map(|circuit| circuit.partitions).min().unwrap_or(usize::MAX);
-        let slots = self.slots.saturating_mul(self.gpus.max(1));
-        let busy = self.workers.saturating_add(slots).saturating_mul(2).div_ceil(partitions);
-        self.queued.unwrap_or(busy.clamp(FEWEST, MOST))
+    /// Whether there is any memory.
+    pub fn check_room(&self) -> Result<()> {
+        let option = self.room.option();
+        if self.room.size() == Bytes::ZERO {
+            let least = match self.least_room()? {
+                Some(least) => format!("this mix fits with {option} {least} or more"),
+                None => "expected a size such as 128GiB".to_owned(),
+            };
+            return Err(invalid(format!("{option} 0: no memory; {least}")));
+        }
+        if self.room.limit() == Bytes::ZERO {
+            let (reserve, size) = (self.room.reserve(), self.room.size());
+            return Err(invalid(format!("--reserve {reserve} leaves nothing of {size} RAM")));
+        }
+        Ok(())
     }
 
     /// What forebay's ledger may promise; where the prior art would be killed.
@@ -142,23 +149,30 @@ impl Question {
         limit.checked_sub(margin).filter(|budget| *budget > Bytes::ZERO).unwrap_or(limit)
     }
 
-    /// The simulator's answer.
+    /// The simulator's answer, or what would fit.
     pub fn ask(&self) -> Result<Outcome> {
-        self.simulate(false).map_err(|e| self.with_what_fits(e))
+        self.check_room()?;
+        self.simulate(false).or_else(|e| Err(self.with_what_fits(e)?))
     }
 
     /// The same with a timeline.
     pub fn ask_recorded(&self) -> Result<Outcome> {
-        self.simulate(true).map_err(|e| self.with_what_fits(e))
+        self.check_room()?;
+        self.simulate(true).or_else(|e| Err(self.with_what_fits(e)?))
     }
 
-    /// The same, where nobody reads what would fit.
-    pub fn attempt(&self) -> Result<Outcome> {
-        self.simulate(false)
+    /// The simulator's answer; `None`: it does not fit.
+    pub fn attempt(&self) -> Result<Option<Outcome>> {
+        if self.room.limit() == Bytes::ZERO {
+            return Ok(None);
+        }
+        match self.simulate(false) {
+            Err(error) if error.code() == Code::BudgetExceeded => Ok(None),
+            answer => answer.map(Some),
+        }
     }
 
     fn simulate(&self, record: bool) -> Result<Outcome> {
-        let mix = Mix { queued: self.queued(), ..self.mix.clone() };
         Scenario {
             policy: self.policy.policy(),
             cores: self.cores,
@@ -168,23 +182,23 @@ impl Question {
             workers: self.workers,
             seed: self.seed,
             record,
-            ..Scenario::new(&self.profile, &mix, self.budget())
+            ..Scenario::new(&self.profile, &self.mix, self.budget())
         }
         .run()
     }
 
-    fn with_what_fits(&self, error: Error) -> Error {
+    fn with_what_fits(&self, error: Error) -> Result<Error> {
         if error.code() != Code::BudgetExceeded {
-            return error;
+            return Ok(error);
         }
-        let Some(least) = self.least_room() else { return error };
+        let Some(least) = self.least_room()? else { return Ok(error) };
         let reserve = self.room.with(least).reserve();
         let of_it = match self.room {
             Room::Ram { .. } => format!(", {reserve} of it for the system and other processes"),
             Room::Limit(_) => String::new(),
         };
         let hint = format!("; plan with {} {least} or more{of_it}", self.room.option());
-        Error::new(error.code(), format!("{}{hint}", error.message()))
+        Ok(Error::new(error.code(), format!("{}{hint}", error.message())))
     }
 
     /// The same question of so many partitions at most, in the same proportions.
@@ -226,14 +240,17 @@ impl Question {
     }
 
     /// The least memory that one request of each kind fits into; `None` where none would do.
-    pub fn least_room(&self) -> Option<Bytes> {
+    pub fn least_room(&self) -> Result<Option<Bytes>> {
         let single = |entry: &Entry| Entry { count: 1, every: None, ..entry.clone() };
         let one_each = Question {
             mix: Mix { entries: self.mix.entries.iter().map(single).collect(), queued: 1 },
             ..self.clone()
         };
         const MOST: Bytes = Bytes(1 << 50);
-        least(Bytes::ZERO, MOST, |size| one_each.with_room(size).attempt().is_ok())
+        least(Bytes::ZERO, MOST, |size| {
+            let outcome = one_each.with_room(size).attempt()?;
+            Ok(outcome.is_some_and(|outcome| outcome.killed.is_none()))
+        })
     }
 }
 
@@ -244,19 +261,19 @@ fn round_up(size: Bytes) -> Bytes {
 }
 
 /// The least round size above `floor` and up to `most` that is enough, if `most` is.
-pub fn least(floor: Bytes, most: Bytes, enough: impl Fn(Bytes) -> bool) -> Option<Bytes> {
-    if !enough(most) {
-        return None;
+pub fn least(floor: Bytes, most: Bytes, enough: impl Fn(Bytes) -> Result<bool>) -> Result<Option<Bytes>> {
+    if !enough(most)? {
+        return Ok(None);
     }
     let (mut low, mut high) = (floor, most);
     loop {
         let middle = round_up(Bytes(low.0 + (high.0 - low.0) / 2));
         if middle <= low || middle >= high {
             // Rounding went past the end: one unit is left.
-            let below = round_up(Bytes(low.0 + 1));
-            return Some(if below < high && enough(below) { below } else { high });
+            let below = round_up(Bytes(low.0.saturating_add(1)));
+            return Ok(Some(if below < high && enough(below)? { below } else { high }));
         }
-        match enough(middle) {
+        match enough(middle)? {
             true => high = middle,
             false => low = middle,
         }
@@ -271,15 +288,24 @@ mod tests {
     fn the_least_size_is_found_to_a_gib_or_finer_for_small_ones() {
         for need in [61, 64, 100, 127, 128] {
             assert_eq!(
-                least(Bytes::ZERO, Bytes::gib(128), |size| size >= Bytes::gib(need)),
+                least(Bytes::ZERO, Bytes::gib(128), |size| Ok(size >= Bytes::gib(need))).unwrap(),
                 Some(Bytes::gib(need))
             );
         }
         let need = Bytes::mib(1500);
-        assert_eq!(least(Bytes::ZERO, Bytes::gib(128), |size| size >= need), Some(Bytes::mib(1536)));
-        assert_eq!(least(Bytes::ZERO, Bytes::gib(60), |size| size > Bytes::gib(60)), None);
+        assert_eq!(
+            least(Bytes::ZERO, Bytes::gib(128), |size| Ok(size >= need)).unwrap(),
+            Some(Bytes::mib(1536))
+        );
+        assert_eq!(least(Bytes::ZERO, Bytes::gib(60), |size| Ok(size > Bytes::gib(60))).unwrap(), None);
         let odd = Bytes(Bytes::gib(60).0 + 1);
-        assert_eq!(least(Bytes::ZERO, odd, |size| size >= odd), Some(odd));
+        assert_eq!(least(Bytes::ZERO, odd, |size| Ok(size >= odd)).unwrap(), Some(odd));
+    }
+
+    #[test]
+    fn an_error_while_looking_for_the_least_size_is_told() {
+        let broken = |_| Err(Error::internal("broken"));
+        assert_eq!(least(Bytes::ZERO, Bytes::gib(128), broken).unwrap_err().code(), Code::Internal);
     }
 
     #[test]

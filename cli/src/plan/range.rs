@@ -38,7 +38,15 @@ impl Variable {
 
     fn number(self, text: &str) -> Result<u64> {
         match self {
-            Variable::Ram => text.parse::<Bytes>().map(|bytes| bytes.0),
+            Variable::Ram => {
+                let bytes = text.parse::<Bytes>()?.0;
+                match bytes > 0 && !text.contains(char::is_alphabetic) {
+                    true => Err(invalid(format!(
+                        "{text:?} has no unit: name one, such as ram=96GiB..768GiB/32GiB"
+                    ))),
+                    false => Ok(bytes),
+                }
+            }
             _ => text.trim().parse().map_err(|_| {
                 invalid(format!(
                     "{text:?} is no whole number of {}; expected such as {self}=1..8",
@@ -115,6 +123,9 @@ impl FromStr for Range {
         })?;
         let (from, rest) =
             range.split_once("..").ok_or_else(|| invalid(format!("{range:?} is no range; {EXPECTED}")))?;
+        if rest.starts_with('.') {
+            return Err(invalid(format!("{range:?} has more than two dots; {EXPECTED}")));
+        }
         let (to, step) = match rest.split_once('/') {
             Some((to, step)) => (to, Some(variable.number(step)?)),
             None => (rest, None),
@@ -183,6 +194,11 @@ mod tests {
             ("ram=1GiB..300GiB/1GiB", "step of 1.5 GiB or more"),
             ("workers=1..1000/1", "200"),
             ("gpus=1..-3", "no whole number"),
+            ("ram=96GiB...128GiB", "more than two dots"),
+            ("gpus=1...3", "more than two dots"),
+            ("ram=96..128", "has no unit: name one"),
+            ("ram=96GiB..128", "has no unit: name one"),
+            ("ram=96GiB..128GiB/1.5", "has no unit: name one"),
         ] {
             let error = text.parse::<Range>().unwrap_err();
             assert_eq!(error.code(), Code::InvalidArgument, "{text}");

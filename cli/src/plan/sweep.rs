@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use forebay::simulate::Outcome;
 use forebay::units::Bytes;
-use forebay::{Code, Result};
+use forebay::Result;
 use indicatif::{ProgressBar, ProgressDrawTarget};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -70,7 +70,7 @@ impl Sweep {
         let bar = Shown::new("sweep", values.len());
         // The prior art does not look at memory: whatever it is, the run is the same until it is killed.
         let runs: Vec<Vec<Beside>> = match by_memory {
-            true => rivals.iter().map(|rival| unlimited(&question, *rival)).collect(),
+            true => rivals.iter().map(|rival| unlimited(&question, *rival)).collect::<Result<_>>()?,
             false => Vec::new(),
         };
         let point = |value: &u64| {
@@ -80,7 +80,10 @@ impl Sweep {
                 true => {
                     rivals.iter().zip(&runs).map(|(rival, runs)| survivor(&asked, *rival, runs)).collect()
                 }
-                false => rivals.iter().map(|rival| beside(&asked, *rival, asked.workers)).collect(),
+                false => {
+                    let all = rivals.iter().map(|rival| beside(&asked, *rival, asked.workers));
+                    all.collect::<Result<_>>()?
+                }
             };
             bar.step();
             Ok(point)
@@ -189,14 +192,13 @@ fn point(question: &Question, value: u64) -> Result<Point> {
     let mut point =
         Point { value, outcome: None, an_hour: None, late: Vec::new(), needs: None, beside: Vec::new() };
     question.check()?;
-    match question.ask() {
-        Ok(outcome) => {
+    match question.attempt()? {
+        Some(outcome) => {
             point.an_hour = Some(rate(question, &outcome));
             point.late = late(&outcome);
             point.outcome = Some(outcome);
         }
-        Err(error) if error.code() == Code::BudgetExceeded => point.needs = question.least_room(),
-        Err(error) => return Err(error),
+        None => point.needs = question.least_room()?,
     }
     Ok(point)
 }
@@ -209,19 +211,19 @@ fn has_prior(question: &Question) -> bool {
     sizes && question.profile.prior.is_some() && question.gpus > 0 && question.policy == Choice::Forebay
 }
 
-fn beside(question: &Question, policy: Choice, workers: usize) -> Beside {
+fn beside(question: &Question, policy: Choice, workers: usize) -> Result<Beside> {
     let asked = Question { policy, workers, ..question.clone() };
-    let outcome = asked.ask().ok().filter(|outcome| outcome.killed.is_none());
-    Beside {
+    let outcome = asked.attempt()?.filter(|outcome| outcome.killed.is_none());
+    Ok(Beside {
         policy: policy.to_string(),
         workers,
         seconds_a_proof: outcome.as_ref().and_then(|outcome| Some(outcome.kinds.first()?.seconds_a_proof)),
         peak: outcome.map(|outcome| outcome.peak),
-    }
+    })
 }
 
 /// With every number of workers, and all memory in the world.
-fn unlimited(question: &Question, policy: Choice) -> Vec<Beside> {
+fn unlimited(question: &Question, policy: Choice) -> Result<Vec<Beside>> {
     const MOST: usize = 32;
     let vast = question.with_room(Bytes(u64::MAX >> 1));
     let workers = (1..=question.workers.min(MOST)).into_par_iter();

@@ -2,9 +2,10 @@
 
 use forebay::simulate::{KindOutcome, Profile};
 
+use super::advice::WhatIf;
 use super::answer::Plan;
 use super::question::{Question, Room};
-use super::words::{counted, number, paragraph, percent, seconds, setting};
+use super::words::{change, counted, number, paragraph, percent, seconds, setting};
 use crate::columns::render;
 
 /// The whole text.
@@ -43,7 +44,8 @@ fn machine(question: &Question) -> String {
         (gpus, Some(device)) => {
             let core = format!("{:?}", question.core).to_lowercase();
             let slots = counted(question.slots, "prover slot", "prover slots");
-            format!("{} ({}, {core} core, {slots} each)", counted(gpus, "GPU", "GPUs"), device.name)
+            let each = if gpus > 1 { " each" } else { "" };
+            format!("{} ({}, {core} core, {slots}{each})", counted(gpus, "GPU", "GPUs"), device.name)
         }
     };
     let entries = question.mix.entries.iter().map(|entry| match entry.every {
@@ -61,7 +63,7 @@ fn machine(question: &Question) -> String {
     let mix = entries.collect::<Vec<_>>().join(", ");
     let endless = question.mix.entries.iter().any(|entry| entry.every.is_none());
     let queued = match endless {
-        true => format!(", {} unfinished kept queued of each kind", question.queued()),
+        true => format!(", {} unfinished kept queued of each kind", question.mix.queued),
         false => String::new(),
     };
     paragraph(&text) + &paragraph(&format!("mix: {mix}, sectors of {sector}{queued}; seed {}", question.seed))
@@ -149,7 +151,7 @@ fn busy(plan: &Plan) -> String {
 fn late(plan: &Plan) -> String {
     let mut text = String::new();
     for late in &plan.advice.late {
-        let cures = plan.advice.what_if.iter().filter(|what| what.on_time).map(|what| what.text.as_str());
+        let cures = plan.advice.what_if.iter().filter(|what| what.whole).map(|what| what.text.as_str());
         let cures = cures.collect::<Vec<_>>();
         let cure = match cures.as_slice() {
             [] => String::new(),
@@ -176,25 +178,58 @@ fn advice(plan: &Plan) -> String {
     let head = vec!["what if".to_owned(), format!("{} an hour", counted_kinds(question)), String::new()];
     let rows = advice.what_if.iter().map(|what| {
         let an_hour = what.an_hour.map_or_else(|| none.to_owned(), number);
-        let gain = what.gain.map_or(String::new(), |gain| format!("{:+.1} %", gain * 100.0));
-        vec![format!("  {}", what.text), an_hour, gain]
+        vec![format!("  {}", what.text), an_hour, brought(plan, what)]
     });
     text += &render(&[head, base].into_iter().chain(rows).collect::<Vec<_>>());
-    if let (Some(least), Some(workers)) = (advice.least_memory, advice.fewest_workers) {
-        text += &paragraph(&format!(
-            "enough for 98 % of it, one change at a time: {least} {} instead of {}, {} instead of {}",
-            question.room.noun(),
-            question.room.size(),
+    text + &enough(plan) + &configure(plan)
+}
+
+/// What a change brings: more throughput or, where PoSt is late, whether it no longer is.
+fn brought(plan: &Plan, what: &WhatIf) -> String {
+    match what.gain {
+        Some(gain) => change(gain),
+        None if plan.advice.late.is_empty() || what.an_hour.is_none() => String::new(),
+        None if what.whole => "on time".to_owned(),
+        None => "late".to_owned(),
+    }
+}
+
+/// What could be saved.
+fn enough(plan: &Plan) -> String {
+    let (advice, question) = (&plan.advice, &plan.question);
+    let (Some(least), Some(workers)) = (advice.least_memory, advice.fewest_workers) else {
+        return String::new();
+    };
+    let size = question.room.size();
+    let memory = (least < size).then(|| format!("{least} {} instead of {size}", question.room.noun()));
+    let workers = (workers < question.workers).then(|| {
+        format!(
+            "{} instead of {}",
             counted(workers, "synthesis worker", "synthesis workers"),
             question.workers
-        ));
-        text += &paragraph(&format!(
-            "configure: synthesis_workers = {}, and in [memory] limit = \"{}\"",
-            question.workers,
-            setting(question.room.limit())
-        ));
+        )
+    });
+    let less: Vec<_> = memory.into_iter().chain(workers).collect();
+    paragraph(&match less.as_slice() {
+        [] => "enough for 98 % of it: no less memory, and no fewer synthesis workers".to_owned(),
+        [one] => format!("enough for 98 % of it: {one}"),
+        both => format!("enough for 98 % of it, one change at a time: {}", both.join(", ")),
+    })
+}
+
+fn configure(plan: &Plan) -> String {
+    let question = &plan.question;
+    if question.policy.is_prior() {
+        return String::new();
     }
-    text
+    let enough = plan.enough_limit();
+    let enough =
+        enough.map_or(String::new(), |limit| format!(" (\"{}\" is enough for 98 %)", setting(limit)));
+    paragraph(&format!(
+        "configure: synthesis_workers = {}, and in [memory] limit = \"{}\"{enough}",
+        question.workers,
+        setting(question.room.limit())
+    ))
 }
 
 /// Which kinds the advice counts.
@@ -211,9 +246,17 @@ fn counted_kinds(question: &Question) -> String {
 
 fn assumptions(question: &Question) -> String {
     let profile = &question.profile;
+    let scaled = match question.gpus == 0 && question.cores != profile.cores {
+        true => format!(
+            "; stage times were measured with {} and are scaled to {}",
+            counted(profile.cores, "thread", "threads"),
+            question.cores
+        ),
+        false => String::new(),
+    };
     paragraph(&format!(
-        "assumes: nothing else loads the processor, GPUs or disk; stage times spread by {}; parameters are read at {} \
-         a second, none are resident at the start",
+        "assumes: nothing else loads the processor, GPUs or disk; stage times spread by {}{scaled}; parameters are \
+         read at {} a second, none are resident at the start",
         percent(profile.spread),
         profile.disk
     ))

@@ -1,11 +1,14 @@
 //! The picture of a plan: memory by class against the limit, and what each partition did meanwhile.
 
+use std::collections::BTreeMap;
+
+use forebay::kind::CircuitId;
 use forebay::memory::Class;
 use forebay::simulate::{Doing, Lane, Timeline};
 use forebay_pictures::{self as pictures, Band, BandStyle, Level, Line, LineStyle, Stage, StageStyle};
 
 use super::answer::{of_class, Plan};
-use super::words::{counted, unbroken};
+use super::words::{counted, requests, unbroken};
 
 /// Bands from the bottom.
 type Stack = [(Class, &'static str, BandStyle); 5];
@@ -81,7 +84,7 @@ pub fn svg(plan: &Plan) -> String {
         steps: !prior,
         stages: stages.iter().map(|doing| stage(*doing, prior)).collect(),
         noun: "partitions".to_owned(),
-        lanes: recorded.lanes.iter().map(|lane| self::lane(plan, &recorded, &stages, lane)).collect(),
+        lanes: lanes(plan, &recorded, &stages),
     };
     timeline.svg()
 }
@@ -91,7 +94,13 @@ fn plan_has(plan: &Plan, class: Class) -> bool {
     samples.iter().any(|sample| of_class(sample, class) > 0)
 }
 
-fn lane(plan: &Plan, recorded: &Timeline, stages: &[Doing], lane: &Lane) -> pictures::Lane {
+fn lanes(plan: &Plan, recorded: &Timeline, stages: &[Doing]) -> Vec<pictures::Lane> {
+    let numbers = numbers(recorded);
+    let of = |one: &Lane| lane(plan, stages, one, label(plan, recorded, &numbers, one));
+    recorded.lanes.iter().map(of).collect()
+}
+
+fn lane(plan: &Plan, stages: &[Doing], lane: &Lane, label: String) -> pictures::Lane {
     let steps = lane.steps.iter().filter_map(|(doing, from, to)| {
         let stage = stages.iter().position(|stage| stage == doing)?;
         Some((stage, *from, *to))
@@ -103,14 +112,27 @@ fn lane(plan: &Plan, recorded: &Timeline, stages: &[Doing], lane: &Lane) -> pict
             *to = killed.at;
         }
     }
-    pictures::Lane { label: label(plan, recorded, lane), steps }
+    pictures::Lane { label, steps }
+}
+
+/// Which request of its circuit each is.
+fn numbers(recorded: &Timeline) -> BTreeMap<usize, usize> {
+    let mut counts = BTreeMap::new();
+    let number = |(request, circuit): (&usize, &CircuitId)| {
+        let count = counts.entry(*circuit).or_insert(0);
+        *count += 1;
+        (*request, *count)
+    };
+    recorded.circuits.iter().map(number).collect()
 }
 
 /// `porep_c2 3, part 7`: which request of its kind, and which partition of it.
-fn label(plan: &Plan, recorded: &Timeline, lane: &Lane) -> String {
-    let Some(circuit) = recorded.circuits.get(&lane.request) else { return String::new() };
-    let before = recorded.circuits.range(..lane.request).filter(|(_, other)| *other == circuit).count();
-    let request = format!("{} {}", circuit.kind, before + 1);
+fn label(plan: &Plan, recorded: &Timeline, numbers: &BTreeMap<usize, usize>, lane: &Lane) -> String {
+    let (Some(circuit), Some(number)) = (recorded.circuits.get(&lane.request), numbers.get(&lane.request))
+    else {
+        return String::new();
+    };
+    let request = format!("{} {number}", circuit.kind);
     match plan.question.profile.circuits.get(circuit).map(|circuit| circuit.partitions) {
         Some(1) => request,
         _ => format!("{request}, part {}", lane.partition + 1),
@@ -119,8 +141,6 @@ fn label(plan: &Plan, recorded: &Timeline, lane: &Lane) -> String {
 
 fn title(plan: &Plan) -> String {
     let question = &plan.question;
-    let entries =
-        question.mix.entries.iter().map(|entry| unbroken(&format!("{} {}", entry.count, entry.circuit)));
     let heavy = unbroken(&match question.gpus {
         0 => counted(question.cores, "thread", "threads"),
         gpus => counted(gpus, "GPU", "GPUs"),
@@ -131,7 +151,7 @@ fn title(plan: &Plan) -> String {
     };
     format!(
         "{} simulated on {}: {} {}, {heavy}, {}, policy {}{ending}",
-        entries.collect::<Vec<_>>().join(", "),
+        requests(&question.mix),
         question.profile.name,
         unbroken(&question.room.size().to_string()),
         question.room.noun(),

@@ -1,5 +1,6 @@
 //! Numbers and texts as people read them.
 
+use forebay::simulate::Mix;
 use forebay::units::Bytes;
 
 /// Columns of the text.
@@ -13,6 +14,11 @@ pub fn percent(share: f64) -> String {
         }
         percent => format!("{percent:.0} %"),
     }
+}
+
+/// 0.105 more as +10.5 %.
+pub fn change(share: f64) -> String {
+    format!("{:+.1} %", share * 100.0)
 }
 
 /// A number with about three digits.
@@ -53,6 +59,12 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
 /// The same text, which no line break may part.
 pub fn unbroken(text: &str) -> String {
     text.replace(' ', "\u{a0}")
+}
+
+/// `8 porep-32g, 2 winning-32g`, no entry parted by a line break.
+pub fn requests(mix: &Mix) -> String {
+    let entries = mix.entries.iter().map(|entry| unbroken(&format!("{} {}", entry.count, entry.circuit)));
+    entries.collect::<Vec<_>>().join(", ")
 }
 
 /// A paragraph; further lines are indented.
