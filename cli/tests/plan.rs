@@ -1,7 +1,7 @@
 //! `forebay plan`, as an operator types it.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -90,10 +90,25 @@ fn json_has_the_figures_of_the_table() {
     }
     let peak = number(&json["outcome"]["peak"]);
     contains(&text, &[&format!("at most {:.1} GiB of", peak / GIB)]);
-    let classes: f64 = json["peak"].as_object().unwrap().values().map(number).sum();
-    assert_eq!(classes, peak);
     assert_eq!(json["asked"]["seed"], 3);
     assert_eq!(json["configure"]["memory_limit"], "124GiB");
+}
+
+#[test]
+fn the_classes_of_the_peak_are_all_of_it() {
+    for more in [
+        &["--mix", "porep_c2=30,winning_post=10@45s"][..],
+        &["--mix", "porep_c2=10,snap_update=10,window_post=2@60s,winning_post=4@45s", "--queued", "20"],
+        &["--mix", "snap_update=12", "--workers", "3", "--slots", "1"],
+        &["--mix", "porep_c2=6", "--core", "compact", "--seed", "9"],
+        &["--mix", "porep_c2=10", "--policy", "held", "--workers", "2"],
+        &["--mix", "porep_c2=10", "--policy", "early"],
+    ] {
+        let json = json(&on_machine(more));
+        let classes: f64 = json["peak"].as_object().unwrap().values().map(number).sum();
+        assert_eq!(classes, number(&json["outcome"]["peak"]), "{more:?}");
+        assert!(classes > GIB, "{more:?}");
+    }
 }
 
 #[test]
@@ -132,6 +147,8 @@ fn the_least_memory_and_workers_still_give_98_percent() {
 fn post_that_comes_too_late_is_said_loudly() {
     let late = ["--mix", "window_post=40@1s,winning_post=2@45s", "--workers", "1"];
     contains(&plan(&on_machine(&late)), &["LATE: window_post took", "its deadline is 30.0 min"]);
+    let advice = &json(&on_machine(&late))["advice"];
+    assert!(advice["what_if"].as_array().unwrap().iter().all(|what| what["gain"].is_null()), "{advice}");
     let fine = plan(&on_machine(&["--mix", "window_post=2@600s,winning_post=20@45s"]));
     assert!(!fine.contains("LATE"), "{fine}");
     contains(&fine, &["bottleneck: nothing: the machine keeps up"]);
@@ -220,7 +237,7 @@ fn a_timeline_shows_classes_the_limit_and_every_kind() {
     );
     let prior = ["--ram", "400GiB", "--mix", "porep_c2=20", "--policy", "early", "--queued", "20"];
     let (text, picture) = draw(&prior);
-    contains(&text, &["KILLED FOR MEMORY after", "Unlimited, it would hold"]);
+    contains(&text, &["KILLED FOR MEMORY after", "Unlimited, it would hold", "it lives with one more GPU"]);
     contains(
         &picture,
         &["killed for memory", "waits with its evaluation vectors", "evaluation vectors a, b, c"],
@@ -249,6 +266,11 @@ fn nonsense_gets_one_line_that_says_what_would_be_right() {
     for (args, code, hint) in [
         (&["--mix", "porep_c2=1"][..], 12, "rtx5070ti-96c, zen3-2c"),
         (&["--profile", "rtx9090", "--mix", "porep_c2=1"], 17, "none of rtx5070ti-96c, zen3-2c"),
+        (&["--profile", "/dev/null", "--mix", "porep_c2=1"], 12, "no regular file"),
+        (&["--profile", "/", "--mix", "porep_c2=1"], 12, "no regular file"),
+        (&["--profile", "zen3-2c", "--mix", "porep_c2=1", "--slots", "2"], 12, "--slots is about GPUs"),
+        (&["--profile", "zen3-2c", "--mix", "porep_c2=1", "--core", "compact"], 12, "--core is about GPUs"),
+        (&["--profile", "zen3-2c", "--mix", "porep_c2=1", "--sweep", "slots=1..2"], 12, "is about GPUs"),
         (&["--profile", "rtx5070ti-96c"], 12, "--mix porep_c2=100"),
         (&["--profile", "rtx5070ti-96c", "--mix", ""], 12, "sums to nothing"),
         (&["--profile", "rtx5070ti-96c", "--mix", "porep_c2=0"], 12, "sums to nothing"),
@@ -282,12 +304,33 @@ fn nonsense_gets_one_line_that_says_what_would_be_right() {
         (&["--sweep", "ram=1GiB..768GiB/1GiB"], 12, "at most 200"),
         (&["--sweep", "disk=1..2"], 12, "ram, gpus, slots, workers, cores"),
         (&["--sweep", "gpus=0..2", "--ram", "128GiB"], 12, "starts at zero"),
+        (&["--ram", "128GiB", "--cores", "0"], 12, "--cores 0: expected 1 to 4096"),
+        (&["--ram", "128GiB", "--workers", "5000"], 12, "--workers 5000: expected 1 to 4096"),
+        (&["--ram", "128GiB", "--slots", "0"], 12, "--slots 0: expected 1 to 64"),
+        (&["--ram", "96GiB", "--sweep", "ram=96GiB..128GiB"], 12, "--ram and --sweep ram both"),
+        (&["--limit", "96GiB", "--sweep", "ram=96GiB..128GiB"], 12, "--limit and --sweep ram both"),
+        (&["--sweep", "ram=96GiB...128GiB"], 12, "more than two dots"),
+        (&["--sweep", "ram=96..128"], 12, "name one, such as ram=96GiB"),
     ] {
         refused(&[&known[..], more].concat(), code, hint);
     }
     // Usage is clap's to judge, and takes more than a line.
     assert_eq!(forebay(&["--plot", "x.svg"]).status.code(), Some(2));
-    assert_eq!(forebay(&["--published", "--mix", "porep_c2=1"]).status.code(), Some(2));
+    for alone in [&["--published"][..], &["--measure", "/nowhere/profile.toml"]] {
+        for other in [
+            &["--mix", "porep_c2=1"][..],
+            &["--profile", "zen3-2c"],
+            &["--ram", "1GiB"],
+            &["--policy", "early"],
+            &["--seed", "2"],
+            &["--sweep", "gpus=1..2"],
+            &["--timeline", "/nowhere/t.svg"],
+        ] {
+            assert_eq!(forebay(&[alone, other].concat()).status.code(), Some(2), "{alone:?} {other:?}");
+        }
+    }
+    assert_eq!(forebay(&["--measure", "/nowhere/profile.toml", "--json"]).status.code(), Some(2));
+    assert_eq!(forebay(&["--measure", "/nowhere/profile.toml", "--published"]).status.code(), Some(2));
 }
 
 fn refused(args: &[&str], code: i32, hint: &str) {
@@ -297,4 +340,94 @@ fn refused(args: &[&str], code: i32, hint: &str) {
     assert!(stderr.contains(hint), "{args:?}: {stderr}");
     assert_eq!(stderr.lines().count(), 1, "{stderr}");
     assert!(output.stdout.is_empty());
+}
+
+#[test]
+fn memory_that_the_system_takes_in_full_is_a_row_that_does_not_fit() {
+    let question = ["--profile", "rtx5070ti-96c", "--mix", "porep_c2=10", "--reserve", "200GiB"];
+    let text = plan(&[&question[..], &["--sweep", "ram=96GiB..320GiB/32GiB"]].concat());
+    let row = |ram: &str| text.lines().find(|line| line.starts_with(ram)).unwrap();
+    for ram in ["96 GiB", "192 GiB", "224 GiB"] {
+        contains(row(ram), &["does not fit: needs 261 GiB"]);
+    }
+    assert!(!row("288 GiB").contains("does not fit"), "{text}");
+}
+
+#[test]
+fn how_many_requests_are_queued_depends_on_nothing_else() {
+    for mix in ["porep_c2=8", "porep_c2=8,winning_post=8", "winning_post=8"] {
+        for machine in [["--workers", "2"], ["--workers", "64"], ["--gpus", "8"]] {
+            let question = ["--profile", "rtx5070ti-96c", "--ram", "256GiB", "--mix", mix];
+            assert_eq!(json(&[&question[..], &machine].concat())["asked"]["queued"], 5, "{mix} {machine:?}");
+        }
+    }
+}
+
+#[test]
+fn changes_that_no_plan_may_have_are_left_out() {
+    let question = ["--mix", "porep_c2=4", "--profile", "rtx5070ti-96c", "--ram", "2TiB"];
+    let changes = |machine: &[&str]| {
+        let answer = json(&[&question[..], machine].concat());
+        let all = answer["advice"]["what_if"].as_array().unwrap().clone();
+        assert!(all.iter().all(|what| what["an_hour"].is_f64()), "{answer}");
+        all.into_iter().flat_map(|what| what["changes"].as_array().unwrap().clone()).collect::<Vec<_>>()
+    };
+    let most = changes(&["--gpus", "64", "--slots", "1", "--workers", "4096"]);
+    assert!(
+        most.iter().all(|change| !["gpu", "slot", "workers"].contains(&change.as_str().unwrap())),
+        "{most:?}"
+    );
+    assert!(most.iter().any(|change| change == "memory"), "{most:?}");
+}
+
+#[test]
+fn scaled_stage_times_are_said() {
+    let question = ["--profile", "zen3-2c", "--ram", "16GiB", "--mix", "winning_post=4"];
+    let scaled = "stage times were measured with 2 threads and are scaled to 8";
+    contains(&plan(&[&question[..], &["--cores", "8"]].concat()).replace("\n  ", " "), &[scaled]);
+    assert!(!plan(&question).contains("scaled"));
+}
+
+#[test]
+fn a_profile_that_is_no_toml_gets_one_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("profile.toml");
+    std::fs::write(&path, "name = \"x\"\ncores = = 2\n").unwrap();
+    refused(&["--profile", path.to_str().unwrap(), "--mix", "porep_c2=1"], 13, "profile.toml");
+}
+
+#[test]
+fn a_reader_that_has_had_enough_is_no_failure() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_forebay"));
+    command.arg("plan").args(on_machine(&["--mix", "porep_c2=20"]));
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+}
+
+#[test]
+fn a_profile_that_exists_survives_a_measurement_that_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let (profile, request) = (folder.path().join("mine.toml"), folder.path().join("request"));
+    std::fs::write(&profile, "what was there").unwrap();
+    std::fs::write(&request, [0xff; 8]).unwrap();
+    let [profile_name, request] = [&profile, &request].map(|path| path.to_str().unwrap());
+    refused(&["--measure", profile_name, "--request", request], 14, "no cuzk.v1.SubmitProofRequest");
+    assert_eq!(std::fs::read_to_string(&profile).unwrap(), "what was there");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2);
+    refused(&["--measure", "/nowhere/profile.toml"], 27, "writing /nowhere/profile.toml");
+    refused(&["--measure", folder.path().to_str().unwrap()], 12, "no regular file");
+}
+
+#[test]
+fn the_planning_document_shows_what_the_commands_print() {
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/planning.md");
+    let document = std::fs::read_to_string(document).unwrap();
+    for printed in [plan(&["--published"]), plan(&on_machine(&["--mix", "porep_c2=100"]))] {
+        for line in printed.lines() {
+            assert!(document.lines().any(|shown| shown == line), "docs/planning.md lacks this line:\n{line}");
+        }
+        assert!(document.contains(&printed), "docs/planning.md has these lines in another order:\n{printed}");
+    }
 }

@@ -173,7 +173,8 @@ fn late(plan: &Plan) -> String {
 fn advice(plan: &Plan) -> String {
     let (advice, question) = (&plan.advice, &plan.question);
     let mut text = paragraph(&format!("bottleneck: {}", advice.bottleneck));
-    let base = vec!["  as planned".to_owned(), number(advice.an_hour), String::new()];
+    let planned = plan.outcome.killed.map_or_else(|| number(advice.an_hour), |_| "killed".to_owned());
+    let base = vec!["  as planned".to_owned(), planned, String::new()];
     let none = if question.policy.is_prior() { "killed" } else { "does not fit" };
     let head = vec!["what if".to_owned(), format!("{} an hour", counted_kinds(question)), String::new()];
     let rows = advice.what_if.iter().map(|what| {
