@@ -20,7 +20,7 @@ impl Failure {
     pub fn report(&self) -> ExitCode {
         match self {
             Failure::Error(error) => {
-                eprintln!("forebay: {error}");
+                eprintln!("forebay: {}", one_line(&error.to_string()));
                 ExitCode::from(10 + error.code() as u8)
             }
             Failure::Unsound(what) => {
@@ -28,6 +28,14 @@ impl Failure {
                 ExitCode::FAILURE
             }
         }
+    }
+}
+
+/// The same text, where others' messages in it have several lines.
+fn one_line(text: &str) -> String {
+    match text.contains('\n') {
+        true => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        false => text.to_owned(),
     }
 }
 

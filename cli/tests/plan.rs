@@ -288,7 +288,7 @@ fn nonsense_gets_one_line_that_says_what_would_be_right() {
         (&["--limit", "60GiB"], 19, "plan with --limit 61.0 GiB"),
         (&["--ram", "64GiB", "--reserve", "64GiB"], 12, "leaves nothing"),
         (&["--ram", "128GiB", "--gpus", "0"], 12, "plan with one GPU at least"),
-        (&["--ram", "128GiB", "--workers", "0"], 12, "at least"),
+        (&["--ram", "128GiB", "--workers", "0"], 12, "--workers 0: expected 1 to 4096"),
         (&["--ram", "128GiB", "--gpus", "1000000000000"], 12, "no more than"),
         (&["--ram", "128GiB", "--policy", "late"], 12, "expected forebay, early, held-1, held or bytes=SIZE"),
         (&["--ram", "128GiB", "--timeline", "/nowhere/t.svg"], 27, "writing /nowhere/t.svg"),
@@ -382,7 +382,7 @@ fn changes_that_no_plan_may_have_are_left_out() {
 
 #[test]
 fn scaled_stage_times_are_said() {
-    let question = ["--profile", "zen3-2c", "--ram", "16GiB", "--mix", "winning_post=4"];
+    let question = ["--profile", "zen3-2c", "--ram", "16GiB", "--mix", "porep_c2=4"];
     let scaled = "stage times were measured with 2 threads and are scaled to 8";
     contains(&plan(&[&question[..], &["--cores", "8"]].concat()).replace("\n  ", " "), &[scaled]);
     assert!(!plan(&question).contains("scaled"));
