@@ -105,12 +105,13 @@ fn a_heavy_step_stops_for_a_finishing_one_as_urgent_as_it_is() {
 fn a_finishing_step_stops_for_more_urgent_work_only() {
     let priorities = Priorities::new();
     let finishing = Worker::of(&Cancel::yielding(&priorities, Patient));
-    for step in [priorities.enter(Patient), priorities.enter_finishing(Patient)] {
+    for enter in [Priorities::enter, Priorities::enter_finishing] {
+        let _step = enter(&priorities, Patient);
         finishing.chunk();
         finishing.passed().unwrap();
-        drop(step);
     }
-    for step in [priorities.enter(Urgent), priorities.enter_finishing(Urgent)] {
+    for enter in [Priorities::enter, Priorities::enter_finishing] {
+        let step = enter(&priorities, Urgent);
         finishing.chunk();
         priorities.wait_for_paused(1);
         drop(step);
