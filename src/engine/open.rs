@@ -27,10 +27,11 @@ use crate::units::Bytes;
 /// Before the next try to load a pinned circuit.
 const PIN_AGAIN: Duration = Duration::from_millis(500);
 
-pub(super) fn pool(name: &'static str, threads: usize) -> Result<Arc<rayon::ThreadPool>> {
+pub(super) fn pool(name: &str, threads: usize) -> Result<Arc<rayon::ThreadPool>> {
+    let prefix = name.to_owned();
     rayon::ThreadPoolBuilder::new()
         .num_threads(threads)
-        .thread_name(move |i| format!("{name}-{i}"))
+        .thread_name(move |i| format!("{prefix}-{i}"))
         .build()
         .map(Arc::new)
         .map_err(|e| Error::new(Code::System, format!("starting {threads} threads of pool {name}: {e}")))
@@ -45,11 +46,12 @@ pub(super) fn real_parts(config: &Config) -> Result<Parts> {
             "backend = \"gpu\": this build has no GPU core; use \"cpu\" or \"auto\"",
         ));
     }
-    let pool = |name| pool(name, config.threads);
+    let pool = |name: &str| pool(name, config.threads);
     let core = |pool: &Arc<_>| CpuBackend::with_kernels(Arc::clone(pool), config.kernels);
     let slot = |serves: Urgency| {
-        let pool = pool(serves.name())?;
-        Ok(ProverSlot { backend: Arc::new(core(&pool)?), pool, serves })
+        let (pool, finishing) = (pool(serves.name())?, pool(&format!("end-{serves}"))?);
+        let backend = Arc::new(core(&pool)?.finishing_on(finishing.clone()));
+        Ok(ProverSlot { backend, pool, finishing, serves })
     };
     let enabled = |urgency: &Urgency| config.kinds.iter().any(|kind| kind.urgency() == *urgency);
     let lanes = [Urgency::Urgent, Urgency::Critical].into_iter().filter(enabled);

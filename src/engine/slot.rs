@@ -15,10 +15,13 @@ const CPU: &str = "cpu";
 /// One place that proves partitions, one at a time.
 #[derive(Clone)]
 pub struct ProverSlot {
-    /// Runs the heavy step.
+    /// Proves.
     pub backend: Arc<dyn Backend>,
-    /// What its work on the processor runs on.
+    /// What the heavy step's work on the processor runs on. rayon begins nothing more on a pool that is busy:
+    /// slots that share one wait for each other's steps.
     pub pool: Arc<ThreadPool>,
+    /// What finishing and verifying run on; no slot's `pool`.
+    pub finishing: Arc<ThreadPool>,
     /// It takes work that is at least this urgent.
     pub serves: Urgency,
 }
@@ -64,29 +67,42 @@ pub(super) struct Slots(Vec<ProverSlot>);
 pub(super) struct Place<'a> {
     pub backend: &'a dyn Backend,
     pub pool: &'a ThreadPool,
-    /// Whose work the pool runs: none that is less urgent.
+    pub finishing: &'a ThreadPool,
+    /// Whose work the pools run: none that is less urgent.
     pub serves: Urgency,
+    /// All of the heavy step runs on the processor.
+    pub is_cpu: bool,
 }
 
 impl Slots {
     /// The slots for all kinds go first, and of these the processor: it proves again what a device got wrong.
     ///
-    /// rayon knows no priorities, and paused work blocks the threads it is on. So slots of different urgency
-    /// must have different pools; at most one of these has running threads while a more urgent step runs. And
-    /// `loading`, which everybody waits for, must be none of them.
+    /// Paused work blocks the threads of its pool (see [`crate::cancel::Priorities`]). So heavy steps and
+    /// finishing ones, and those of different urgency, must have different pools. And `loading`, which
+    /// everybody waits for, must be none on which work can be paused for long.
     pub fn new(mut slots: Vec<ProverSlot>, loading: &Arc<ThreadPool>) -> Result<Slots> {
         slots.sort_by_key(|slot| (Reverse(slot.serves), !slot.is_cpu()));
-        let mixed = slots.iter().any(|slot| slot.serves != slots[0].serves);
-        let shared = |a: &ProverSlot| {
-            let others = slots.iter().filter(|b| b.serves != a.serves).map(|b| &b.pool);
-            others.chain(mixed.then_some(loading)).any(|other| Arc::ptr_eq(&a.pool, other))
+        let ranks = |slot: &ProverSlot| {
+            [
+                (slot.pool.clone(), (slot.serves, "heavy")),
+                (slot.finishing.clone(), (slot.serves, "finishing")),
+            ]
         };
-        match slots.iter().find(|slot| shared(slot)) {
+        let pools: Vec<_> = slots.iter().flat_map(ranks).collect();
+        let mixed = slots.iter().any(|slot| slot.serves != slots[0].serves);
+        let shared = |slot: &&ProverSlot| {
+            ranks(slot).iter().any(|(pool, rank)| {
+                let other = pools.iter().any(|(other, of)| of != rank && Arc::ptr_eq(other, pool));
+                other || mixed && Arc::ptr_eq(pool, loading)
+            })
+        };
+        match slots.iter().find(shared) {
             None => Ok(Slots(slots)),
             Some(slot) => Err(Error::new(
                 Code::InvalidArgument,
                 format!(
-                    "slot {} shares its pool with work of another urgency or with loading; give it its own",
+                    "slot {} shares a pool between heavy and finishing steps, with work of another urgency or \
+                     with loading; give each its own",
                     slot.name()
                 ),
             )),
@@ -107,15 +123,23 @@ impl Slots {
         self.0.get(slot).map_or("", |slot| slot.backend.name())
     }
 
-    /// Where a partition with a turn of `slot` is worked on: where the processor has a slot for just its
-    /// urgency, on that one's pool, else on the slot's own.
+    /// Where a partition with a turn of `slot` is worked on: on the slot's own pools, unless these serve less
+    /// urgent work too and the processor has a slot for just its urgency.
     pub fn place(&self, slot: usize, urgency: Urgency) -> Result<Place<'_>> {
         let slot = self.0.get(slot).ok_or_else(|| Error::internal(format!("no backend for slot {slot}")))?;
-        let home = self.iter().find(|other| other.is_cpu() && other.serves == urgency).unwrap_or(slot);
+        let exact = |slot: &&ProverSlot| slot.serves == urgency;
+        let lane = || self.iter().find(|other| other.is_cpu() && exact(other));
+        let home = Some(slot).filter(exact).or_else(lane).unwrap_or(slot);
         if home.serves < urgency {
             return Err(Error::internal(format!("slot {} does not serve {urgency} work", slot.name())));
         }
         let backend = if slot.is_cpu() { home } else { slot };
-        Ok(Place { backend: &*backend.backend, pool: &home.pool, serves: home.serves })
+        Ok(Place {
+            backend: &*backend.backend,
+            pool: &home.pool,
+            finishing: &home.finishing,
+            serves: home.serves,
+            is_cpu: slot.is_cpu(),
+        })
     }
 }

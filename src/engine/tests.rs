@@ -4,6 +4,7 @@ mod budget;
 mod corrections;
 mod devices;
 mod faults;
+mod finishing;
 mod identity;
 mod lifecycle;
 mod memory;

@@ -191,12 +191,23 @@ impl Scheduler {
         };
         let circuit = self.circuit(id)?;
         let turn = circuit.turn(slot);
-        let beside = circuit.witness().saturating_add(self.kept_back(id)?);
+        let beside =
+            self.kept_from_slot(id, slot)?.max(circuit.witness()).saturating_add(self.kept_back(id)?);
         let growth = self.slots.growth(slot, &self.ledger, turn);
         if self.ledger.fits(growth.saturating_add(beside)) {
             self.slots.grow(slot, &mut self.ledger, turn)?;
         }
         Ok(())
+    }
+
+    /// What sealing's slots beside the home leave free: all witnesses that may be made ahead, and a proof's finish.
+    /// A slot that nothing feeds, or whose turns last until their proofs are finished, is worth less than what it
+    /// takes from the others.
+    pub(super) fn kept_from_slot(&self, id: CircuitId, slot: usize) -> Result<Bytes> {
+        let circuit = self.circuit(id)?;
+        let ahead = self.settings.ahead.saturating_sub(self.ahead_of(id.kind.urgency()));
+        let witnesses = Bytes(circuit.witness().0.saturating_mul(ahead as u64));
+        Ok(witnesses.saturating_add(circuit.finish(slot)))
     }
 
     fn start(&mut self, key: Key, id: CircuitId, actions: &mut Vec<Action>) -> Result<()> {

@@ -7,6 +7,7 @@ use super::mutation::Mutation;
 use super::scheduler::{Claimed, Scheduler};
 use super::slots::Ask;
 use crate::error::Result;
+use crate::kind::Urgency;
 use crate::memory::{ClaimId, Class, Demand, Stage};
 use crate::units::Bytes;
 
@@ -79,8 +80,12 @@ impl Scheduler {
         let (id, urgency) = (entry.circuit, entry.key.urgency);
         let circuit = self.circuit(id)?;
         let (bytes, device) = (circuit.turn(slot), circuit.device(slot));
-        let ask = Ask { slot, job, partition, bytes, device, kept: self.kept_back(id)? };
         let home = self.slots.home(urgency) == slot;
+        let mut kept = self.kept_back(id)?;
+        if !home && urgency == Urgency::Patient {
+            kept = kept.saturating_add(self.kept_from_slot(id, slot)?);
+        }
+        let ask = Ask { slot, job, partition, bytes, device, kept };
         let Some(turn) = self.slots.take(ask, home, &mut self.ledger)? else { return Ok(None) };
         self.claims.insert(turn, Claimed::Turn { circuit: id, slot });
         let held = self.ledger.held(turn).map_or(Bytes::ZERO, |held| held.total());

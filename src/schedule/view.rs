@@ -59,6 +59,11 @@ impl Scheduler {
         }
     }
 
+    /// What the next partition of each circuit that has partitions to start waits for.
+    pub fn waits(&self) -> impl Iterator<Item = Wait> + '_ {
+        self.unstarted.keys().filter_map(|id| self.residency.get(*id)).map(|circuit| circuit.wait)
+    }
+
     /// Unfinished requests of one kind.
     pub fn counts(&self, kind: ProofKind) -> Counts {
         let (unfinished, started) = self.by_kind[kind as usize];

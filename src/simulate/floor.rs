@@ -67,7 +67,7 @@ pub struct Resources {
 /// How long what was busy, in seconds of one worker, core or device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Busy {
-    /// Synthesis workers of sealing; PoSt has its own.
+    /// Synthesis workers.
     pub workers: f64,
     /// Threads of the processor, synthesis included.
     pub cores: f64,
@@ -159,8 +159,7 @@ impl<K: Copy> Floor<K> {
             let used = passed * rate;
             match task.place() {
                 Place::Worker => {
-                    let counts = *rate > 0.0 && task.urgency == Urgency::Patient;
-                    self.busy.workers += if counts { passed } else { 0.0 };
+                    self.busy.workers += if *rate > 0.0 { passed } else { 0.0 };
                     self.busy.cores += used;
                 }
                 Place::Processor(threads) => self.busy.cores += used * threads,
@@ -174,8 +173,11 @@ impl<K: Copy> Floor<K> {
         }
         let mut ended = Vec::new();
         let mut kept = Vec::with_capacity(self.tasks.len());
-        for mut task in std::mem::take(&mut self.tasks) {
-            if task.left > NOTHING {
+        let rates = std::mem::take(&mut self.rates);
+        for (mut task, rate) in std::mem::take(&mut self.tasks).into_iter().zip(&rates) {
+            // What is left may be too little to move the clock.
+            let over = task.left <= NOTHING || *rate > 0.0 && self.now + task.left / rate <= self.now;
+            if !over {
                 kept.push(task);
                 continue;
             }
@@ -309,6 +311,22 @@ mod tests {
         floor.advance(1.0);
         floor.start("critical", Urgency::Critical, true, vec![phase(Place::Processor(1.0), 2.0)]);
         assert_eq!(run(&mut floor), [("critical", 3.0), ("patient", 7.0)]);
+    }
+
+    #[test]
+    fn work_ends_however_late_it_is() {
+        for late in [1.0, 2f64.powi(24), 2f64.powi(40)] {
+            let mut floor = floor(ALONE);
+            floor.advance(late);
+            floor.start("a", Urgency::Patient, false, vec![phase(Place::Worker, 0.3)]);
+            floor.start("b", Urgency::Patient, false, vec![phase(Place::Processor(3.7), 1e-7)]);
+            let mut rounds = 0;
+            while let Some(next) = floor.next() {
+                floor.advance(next);
+                rounds += 1;
+                assert!(rounds < 10, "{late}");
+            }
+        }
     }
 
     #[test]

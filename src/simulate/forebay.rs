@@ -7,7 +7,7 @@ use super::floor::{Ended, Floor, Phase, Place};
 use super::mix::Entry;
 use super::outcome::{Outcome, Shares, Tally};
 use super::recorder::{Doing, Recorder};
-use super::scenario::{Scenario, Stages};
+use super::scenario::{Drawn, Scenario, Stages};
 use crate::engine::Config;
 use crate::error::{Code, Error, Result};
 use crate::kind::{CircuitId, Urgency};
@@ -26,6 +26,9 @@ enum Work {
     Finish(JobId, usize),
 }
 
+/// Thirty years: every moment of it is told apart to less than a microsecond.
+const LONGEST: f64 = 1e9;
+
 /// An accepted partition.
 #[derive(Default)]
 struct Part {
@@ -39,6 +42,8 @@ struct Part {
 struct Job {
     circuit: CircuitId,
     arrived: f64,
+    /// Which of its kind's requests, and which kind of the mix.
+    number: (usize, usize),
     intake: Option<ClaimId>,
     parts: Vec<Part>,
 }
@@ -68,6 +73,8 @@ impl Source {
 struct Run<'a> {
     scenario: &'a Scenario<'a>,
     scheduler: Scheduler,
+    /// The scheduler's time.
+    clock: u64,
     floor: Floor<Work>,
     events: VecDeque<Event>,
     sources: Vec<Source>,
@@ -79,8 +86,14 @@ struct Run<'a> {
     recorder: Recorder,
     arrivals: u64,
     loads: usize,
+    /// Synthesis threads, PoSt's own included where there is PoSt.
+    workers: usize,
     /// Partitions that wait for a slot.
     waiting: usize,
+    /// Slots with a turn.
+    turns: usize,
+    /// Turns that are kept while their proof is finished: memory to finish it beside them was not free.
+    kept_turns: usize,
     /// Bytes that buffers hold.
     held: u64,
     waited_for_memory: f64,
@@ -92,14 +105,16 @@ pub(super) fn run(scenario: &Scenario) -> Result<Outcome> {
     let mut run = Run::new(scenario)?;
     run.go()?;
     let seconds = run.floor.now();
-    let mut busy = Shares::of(run.floor.busy(), seconds, scenario.workers, scenario.cores);
+    let mut busy = Shares::of(run.floor.busy(), seconds, run.workers, scenario.cores);
     busy.memory = run.waited_for_memory / seconds.max(f64::MIN_POSITIVE);
     busy.slots = run.busy_slots / seconds.max(f64::MIN_POSITIVE);
     Ok(Outcome {
         seconds,
         kinds: run.tally.kinds(seconds),
-        peak: run.scheduler.ledger().peak(),
+        peak: run.recorder.peak(),
+        peak_classes: run.recorder.peak_classes,
         held: Bytes(run.recorder.held),
+        unfinished: run.recorder.unfinished,
         waiting: run.recorder.waiting,
         busy,
         loads: run.loads,
@@ -108,7 +123,8 @@ pub(super) fn run(scenario: &Scenario) -> Result<Outcome> {
     })
 }
 
-/// The slots that an engine makes on such a machine.
+/// Without a device the slots that an engine makes; with devices their slots in turns, so that the first of each
+/// come before the second of any.
 fn slots(scenario: &Scenario) -> Vec<SlotSettings> {
     match scenario.devices {
         0 => vec![
@@ -129,6 +145,8 @@ impl<'a> Run<'a> {
         let mut settings = config.scheduling(slots);
         (settings.budget, settings.ceiling) = (scenario.memory, scenario.memory);
         let count = settings.slots.len();
+        let post = scenario.mix.entries.iter().any(|entry| entry.circuit.kind.urgency() < Urgency::Patient);
+        let workers = settings.workers + if post { settings.urgent_workers } else { 0 };
         let mut sources = Vec::new();
         for entry in &scenario.mix.entries {
             let circuit = scenario.circuit(entry.circuit)?;
@@ -141,6 +159,7 @@ impl<'a> Run<'a> {
         let events = urgent.map(|source| Event::Known { costs: source.costs.clone() }).collect();
         Ok(Run {
             scheduler: Scheduler::new(settings)?,
+            clock: 0,
             floor: Floor::new(scenario.resources(), scenario.devices),
             events,
             refused: BTreeSet::new(),
@@ -150,7 +169,10 @@ impl<'a> Run<'a> {
             recorder: Recorder::new(scenario.record),
             arrivals: 0,
             loads: 0,
+            workers,
             waiting: 0,
+            turns: 0,
+            kept_turns: 0,
             held: 0,
             waited_for_memory: 0.0,
             busy_slots: 0.0,
@@ -161,7 +183,7 @@ impl<'a> Run<'a> {
 
     fn go(&mut self) -> Result<()> {
         // More at one moment than any plan has partitions is no progress.
-        const MOST_AT_ONCE: usize = 10_000_000;
+        const MOST_AT_ONCE: usize = 1_000_000;
         let (mut since, mut rounds) = (0.0, 0);
         while rounds < MOST_AT_ONCE {
             rounds += 1;
@@ -173,14 +195,22 @@ impl<'a> Run<'a> {
                 self.tell(event)?;
                 self.arrive()?;
             }
-            self.note();
             let Some(next) = self.next() else { break };
             self.count_until(next);
             for ended in self.floor.advance(next) {
                 self.ended(ended)?;
             }
-            if self.scheduler.next_wakeup().is_some_and(|at| at <= self.now()) {
+            if let Some(at) = self.scheduler.next_wakeup().filter(|at| seconds(*at) <= self.floor.now()) {
+                self.clock = self.clock.max(at);
                 self.events.push_back(Event::Tick);
+            }
+            if self.floor.now() > LONGEST {
+                return Err(Error::new(
+                    Code::InvalidArgument,
+                    format!(
+                        "the plan takes longer than {LONGEST:.0} s; ask for fewer requests or more workers"
+                    ),
+                ));
             }
         }
         if self.jobs.is_empty() && self.sources.iter().all(|source| source.come == source.entry.count) {
@@ -200,15 +230,14 @@ impl<'a> Run<'a> {
         let coming = self.sources.iter().enumerate().filter(|(i, _)| !self.refused.contains(i));
         let arrival = coming.filter_map(|(_, source)| source.next(queued)).min_by(f64::total_cmp);
         let waiting = !self.jobs.is_empty() || !self.refused.is_empty();
-        let wakeup = self.scheduler.next_wakeup().filter(|_| waiting).map(|at| at as f64 / 1e9);
+        let wakeup = self.scheduler.next_wakeup().filter(|_| waiting).map(seconds);
         [self.floor.next(), arrival, wakeup].into_iter().flatten().min_by(f64::total_cmp)
     }
 
     /// What is counted over time, up to `next`.
     fn count_until(&mut self, next: f64) {
         let passed = (next - self.floor.now()).max(0.0);
-        let served = self.scheduler.jobs().next();
-        if served.is_some_and(|job| matches!(self.scheduler.wait_of(job), Wait::Memory | Wait::Door)) {
+        if self.waits_for_memory() {
             self.waited_for_memory += passed;
         }
         if self.floor.tasks().iter().any(|task| matches!(task.key, Work::Start(..))) {
@@ -216,11 +245,19 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Whether some partition waits for memory: to be synthesised, or with its witness for a slot that is free
+    /// or would be.
+    fn waits_for_memory(&self) -> bool {
+        let slots = self.scenario.devices * self.scenario.slots;
+        let slot_free = self.waiting > 0 && (self.turns < slots || self.kept_turns > 0);
+        slot_free || self.scheduler.waits().any(|wait| matches!(wait, Wait::Memory | Wait::Door))
+    }
+
     fn note(&mut self) {
         let ledger = self.scheduler.ledger();
         let classes = Class::ALL.map(|class| ledger.class(class));
         self.recorder.memory(self.floor.now(), classes, self.held);
-        self.recorder.waits(self.waiting);
+        self.recorder.counts(self.waiting, self.jobs.len());
     }
 
     /// Submits what is due. A refused request comes again when something has changed.
@@ -241,7 +278,8 @@ impl<'a> Run<'a> {
     fn submit(&mut self, from: usize) -> Result<()> {
         let now = self.floor.now();
         let source = &mut self.sources[from];
-        let arrived = source.entry.every.map_or(now, |every| every * source.come as f64);
+        let come = source.come;
+        let arrived = source.entry.every.map_or(now, |every| every * come as f64);
         let job = JobId(self.arrivals);
         self.arrivals += 1;
         source.come += 1;
@@ -249,7 +287,7 @@ impl<'a> Run<'a> {
         let circuit = source.entry.circuit;
         let profile = self.scenario.circuit(circuit)?;
         let parts = (0..profile.partitions).map(|_| Part::default()).collect();
-        self.jobs.insert(job, Job { circuit, arrived, intake: None, parts });
+        self.jobs.insert(job, Job { circuit, arrived, number: (from, come), intake: None, parts });
         let submission = Submission {
             job,
             costs: source.costs.clone(),
@@ -262,8 +300,12 @@ impl<'a> Run<'a> {
     }
 
     fn tell(&mut self, event: Event) -> Result<()> {
-        let now = self.now();
-        self.scheduler.on(now, event).into_iter().try_for_each(|action| self.act(action))
+        self.clock = self.clock.max(self.now());
+        for action in self.scheduler.on(self.clock, event) {
+            self.act(action)?;
+        }
+        self.note();
+        Ok(())
     }
 
     fn dropped(&mut self, claim: Option<ClaimId>) {
@@ -318,8 +360,10 @@ impl<'a> Run<'a> {
     }
 
     fn refuse(&mut self, job: JobId, error: Error) -> Result<()> {
-        if error.code() != Code::Busy {
-            return Err(error);
+        // Busy on an empty machine is for ever.
+        let alone = self.jobs.len() == 1 && self.circuits.is_empty();
+        if error.code() != Code::Busy || alone {
+            return Err(error.at("the first request of the plan"));
         }
         let circuit = self.job(job)?.circuit;
         self.jobs.remove(&job);
@@ -335,8 +379,8 @@ impl<'a> Run<'a> {
     fn synthesize(&mut self, job: JobId, partition: usize, claim: ClaimId) -> Result<()> {
         let entry = self.job(job)?;
         let circuit = entry.circuit;
-        let number = job.0 * 1024 + partition as u64;
-        let stages = Stages::draw(self.scenario, self.scenario.circuit(circuit)?, number);
+        let place = Drawn { kind: entry.number.0, request: entry.number.1, partition };
+        let stages = Stages::draw(self.scenario, self.scenario.circuit(circuit)?, place);
         let phases = vec![Phase { place: Place::Worker, seconds: stages.synthesis }];
         let part = self.part(job, partition)?;
         (part.stages, part.witness) = (Some(stages), Some(claim));
@@ -348,7 +392,8 @@ impl<'a> Run<'a> {
 
     fn prove(&mut self, (job, partition): (JobId, usize), slot: usize, turn: ClaimId) -> Result<()> {
         let circuit = self.job(job)?.circuit;
-        let (device, on_device) = (slot / self.scenario.slots, self.scenario.devices > 0);
+        let on_device = self.scenario.devices > 0;
+        let device = if on_device { slot % self.scenario.devices } else { 0 };
         let part = self.part(job, partition)?;
         (part.slot, part.turn) = (slot, Some(turn));
         let stages = part.stages.as_ref().ok_or_else(|| Error::internal("a slot got no witness"))?;
@@ -357,6 +402,7 @@ impl<'a> Run<'a> {
             phases.push(Phase { place: Place::Device(device), seconds: stages.kernels });
         }
         self.waiting -= 1;
+        self.turns += 1;
         self.held += self.slot_cost(job, partition)?.0 .0;
         self.recorder.doing(self.floor.now(), at(job, partition), Some(Doing::Start));
         self.floor.start(Work::Start(job, partition), circuit.kind.urgency(), !on_device, phases);
@@ -371,7 +417,10 @@ impl<'a> Run<'a> {
         part.finishing = claim;
         if claim.is_some() {
             let turn = part.turn.take();
+            self.turns -= 1;
             self.dropped(turn);
+        } else {
+            self.kept_turns += 1;
         }
         self.held += self.slot_cost(job, partition)?.1 .0;
         self.recorder.doing(self.floor.now(), at(job, partition), Some(Doing::Finish));
@@ -418,6 +467,8 @@ impl<'a> Run<'a> {
                     self.held -= self.slot_cost(job, partition)?.1 .0;
                     let part = self.part(job, partition)?;
                     let claims = [part.turn.take(), part.finishing.take()];
+                    let kept = usize::from(claims[0].is_some());
+                    (self.turns, self.kept_turns) = (self.turns - kept, self.kept_turns - kept);
                     claims.into_iter().for_each(|claim| self.dropped(claim));
                 }
                 if last {
@@ -461,6 +512,11 @@ impl<'a> Run<'a> {
         let cost = costs.slots.get(slot).copied().unwrap_or_default();
         Ok((cost.start, cost.finish))
     }
+}
+
+/// Of the scheduler's nanoseconds.
+fn seconds(at: u64) -> f64 {
+    at as f64 / 1e9
 }
 
 fn at(job: JobId, partition: usize) -> (usize, usize) {

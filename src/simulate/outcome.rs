@@ -5,6 +5,7 @@ use serde::Serialize;
 use super::floor::Busy;
 use super::recorder::Timeline;
 use crate::kind::{CircuitId, ProofKind};
+use crate::memory::Class;
 use crate::units::Bytes;
 
 /// The requests of one kind.
@@ -38,7 +39,7 @@ pub struct Killed {
 /// How much of the time what was busy, 0 to 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Shares {
-    /// Synthesis workers of sealing; PoSt has its own.
+    /// Synthesis workers, with PoSt's own where the mix has PoSt.
     pub workers: f64,
     /// Threads of the processor.
     pub cores: f64,
@@ -48,7 +49,7 @@ pub struct Shares {
     pub slots: f64,
     /// The disk.
     pub disk: f64,
-    /// Seconds in which the request that is served next waited for memory that others held, over all seconds.
+    /// Some partition waited for memory that others held: to be synthesised, or for a slot that was free.
     pub memory: f64,
 }
 
@@ -61,8 +62,12 @@ pub struct Outcome {
     pub kinds: Vec<KindOutcome>,
     /// The most that was promised; of the prior art, which promises nothing, the most that was held.
     pub peak: Bytes,
+    /// What it was made of, in the order of [`crate::memory::Class::ALL`].
+    pub peak_classes: [Bytes; Class::ALL.len()],
     /// The most that buffers held.
     pub held: Bytes,
+    /// The most requests that were unfinished at the same time.
+    pub unfinished: usize,
     /// The most partitions that were synthesised and waited for a slot at the same time.
     pub waiting: usize,
     /// What was busy.

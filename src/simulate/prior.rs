@@ -8,7 +8,7 @@ use super::floor::{Ended, Floor, Phase, Place, Task};
 use super::outcome::{Killed, Outcome, Shares, Tally};
 use super::profile::{CircuitProfile, Materialised, Prior};
 use super::recorder::{Doing, Recorder};
-use super::scenario::{Scenario, Stages};
+use super::scenario::{Drawn, Scenario, Stages};
 use crate::error::{Code, Error, Result};
 use crate::kind::{CircuitId, Urgency};
 use crate::memory::Class;
@@ -79,7 +79,8 @@ struct Run<'a> {
     ended: usize,
     tally: Tally,
     recorder: Recorder,
-    peak: f64,
+    /// When each request ended that has ended, in this order.
+    endings: Vec<f64>,
 }
 
 /// Runs a scenario of one kind until it ends, or until the process is killed.
@@ -90,8 +91,10 @@ pub(super) fn run(scenario: &Scenario, pipeline: Pipeline) -> Result<Outcome> {
     Ok(Outcome {
         seconds,
         kinds: run.tally.kinds(seconds),
-        peak: Bytes(run.peak as u64),
-        held: Bytes(run.peak as u64),
+        peak: run.recorder.peak(),
+        peak_classes: run.recorder.peak_classes,
+        held: run.recorder.peak(),
+        unfinished: run.recorder.unfinished,
         waiting: run.recorder.waiting,
         busy: Shares::of(run.floor.busy(), seconds, scenario.workers, scenario.cores),
         loads: 1,
@@ -108,6 +111,12 @@ impl<'a> Run<'a> {
                 "the prior art's pipelines are simulated with one kind",
             ));
         };
+        if entry.every.is_some() {
+            return Err(Error::new(
+                Code::Unsupported,
+                "the prior art's pipelines are simulated with all requests queued: leave out the interval",
+            ));
+        }
         let missing = |what: &str| {
             let name = &scenario.profile.name;
             Error::new(
@@ -120,6 +129,13 @@ impl<'a> Run<'a> {
         let prior = scenario.profile.prior.as_ref().ok_or_else(|| missing("prior"))?;
         if scenario.devices == 0 {
             return Err(Error::new(Code::Unsupported, "the prior art's pipelines are simulated with a GPU"));
+        }
+        let each = sizes.vectors.saturating_add(sizes.aux);
+        if let Permit::Bytes(budget) = pipeline.permit {
+            if budget < each {
+                let text = format!("a budget of {budget} admits nothing: one partition needs {each}");
+                return Err(Error::new(Code::InvalidArgument, text));
+            }
         }
         Ok(Run {
             pipeline,
@@ -136,7 +152,7 @@ impl<'a> Run<'a> {
             ended: 0,
             tally: Tally::new([entry.circuit]),
             recorder: Recorder::new(scenario.record),
-            peak: 0.0,
+            endings: Vec::new(),
             scenario,
         })
     }
@@ -224,8 +240,8 @@ impl<'a> Run<'a> {
         let partition = self.begun;
         self.begun += 1;
         let (request, part) = self.place(partition);
-        let number = request as u64 * 1024 + part as u64;
-        let stages = Stages::draw(self.scenario, self.circuit, number);
+        let place = Drawn { kind: 0, request, partition: part };
+        let stages = Stages::draw(self.scenario, self.circuit, place);
         let evaluation = stages.synthesis * self.prior.evaluation;
         let worker = |seconds| Phase { place: Place::Worker, seconds };
         let phases = vec![worker(stages.synthesis - evaluation), worker(evaluation)];
@@ -267,7 +283,11 @@ impl<'a> Run<'a> {
                 self.missing[request] -= 1;
                 if self.missing[request] == 0 {
                     self.ended += 1;
-                    self.tally.answered(self.id, 0.0, self.floor.now());
+                    let now = self.floor.now();
+                    self.endings.push(now);
+                    let before = request.checked_sub(self.scenario.mix.queued);
+                    let arrived = before.and_then(|before| self.endings.get(before)).copied().unwrap_or(0.0);
+                    self.tally.answered(self.id, arrived, now);
                 }
             }
             _ => {}
@@ -291,13 +311,12 @@ impl<'a> Run<'a> {
         let waiting = self.blocked.len() + self.channel.len();
         let mut held = Held { vectors: whole.vectors * waiting as f64, aux: whole.aux * waiting as f64 };
         for task in self.floor.tasks() {
-            let Held { vectors, aux } = self.of(task, whole);
+            let Held { vectors, aux } = self.held_by(task, whole);
             held.vectors += vectors;
             held.aux += aux;
         }
         let shared = (self.circuit.srs().0 as f64, self.sizes.matrices.0 as f64);
         let all = held.vectors + held.aux + shared.0 + shared.1;
-        self.peak = self.peak.max(all);
         let classes = Class::ALL.map(|class| match class {
             Class::Srs => Bytes(shared.0 as u64),
             Class::Matrices => Bytes(shared.1 as u64),
@@ -306,16 +325,19 @@ impl<'a> Run<'a> {
             Class::Intake => Bytes::ZERO,
         });
         self.recorder.memory(self.floor.now(), classes, all as u64);
-        self.recorder.waits(waiting);
+        let begun = self.begun.div_ceil(self.circuit.partitions);
+        self.recorder.counts(waiting, begun - self.ended);
         all
     }
 
-    fn of(&self, task: &Task<Work>, whole: Held) -> Held {
+    fn held_by(&self, task: &Task<Work>, whole: Held) -> Held {
         let (phase, done) = task.progress();
         match (task.key, phase) {
-            // The private variables come one by one; then a, b and c beside a second copy of these.
+            // The private variables come one by one; then a, b and c beside copies of these.
             (Work::Synthesis(_), 0) => Held { vectors: 0.0, aux: whole.aux * done },
-            (Work::Synthesis(_), _) => Held { vectors: whole.vectors * done, aux: 2.0 * whole.aux },
+            (Work::Synthesis(_), _) => {
+                Held { vectors: whole.vectors * done, aux: whole.aux * (1.0 + self.prior.copies) }
+            }
             (Work::Device(_), 0 | 1) => whole,
             (Work::Device(_), _) | (Work::Finish(_), _) => {
                 let vectors = if self.pipeline.frees_early { 0.0 } else { whole.vectors };

@@ -79,6 +79,8 @@ pub struct Device {
 pub struct Prior {
     /// The last part of synthesis, in which a, b and c are evaluated, as a share of the whole.
     pub evaluation: f64,
+    /// Copies of the private variables that exist beside them in that part.
+    pub copies: f64,
     /// The part of the kernels after which a, b and c may be freed, as a share of the whole.
     pub vectors_used: f64,
 }
@@ -184,8 +186,7 @@ impl Profile {
 
     /// Reads and checks a profile.
     pub fn parse(text: &str) -> Result<Profile> {
-        let profile: Profile =
-            toml::from_str(text).map_err(|e| invalid(e.to_string().trim_end().to_owned()))?;
+        let profile: Profile = toml::from_str(text).map_err(|e| invalid(one_line(&e.to_string())))?;
         profile.check()?;
         Ok(profile)
     }
@@ -234,6 +235,7 @@ impl Profile {
         if let Some(prior) = &self.prior {
             share("prior.evaluation", prior.evaluation)?;
             share("prior.vectors_used", prior.vectors_used)?;
+            share("prior.copies", prior.copies)?;
         }
         let circuits = self.circuits.iter();
         circuits
@@ -260,11 +262,10 @@ impl CircuitProfile {
         if let Some(wrong) = threads.into_iter().find(|t| !(*t > 0.0 && *t <= 65536.0)) {
             return Err(invalid(format!("threads = {wrong}: expected more than 0")));
         }
-        const LARGEST: u64 = 1 << 40;
-        if self.partitions == 0 || self.partitions > 1024 || self.aux > LARGEST || self.constraints > LARGEST
-        {
-            return Err(invalid("expected 1 to 1,024 partitions, and a circuit that can exist".into()));
+        if self.partitions == 0 || self.partitions > 1024 {
+            return Err(invalid(format!("partitions = {}: expected 1 to 1,024", self.partitions)));
         }
+        self.check_sizes()?;
         if self.wide > self.aux || self.inputs == 0 {
             return Err(invalid(
                 "expected an input at least, and no more wide values than private variables".into(),
@@ -274,6 +275,33 @@ impl CircuitProfile {
             return Err(invalid("expected srs, or densities to compute it from".into()));
         }
         Ok(())
+    }
+
+    fn check_sizes(&self) -> Result<()> {
+        const MOST: u64 = 1 << 36;
+        const LARGEST: Bytes = Bytes(1 << 48);
+        let counts = [("inputs", self.inputs), ("aux", self.aux), ("constraints", self.constraints)];
+        let densities = self.densities.into_iter().flatten().map(|density| ("densities", density));
+        if let Some((name, count)) = counts.into_iter().chain(densities).find(|(_, count)| *count > MOST) {
+            return Err(invalid(format!("{name} = {count}: expected {MOST} at most")));
+        }
+        let Materialised { matrices, vectors, aux } = self.materialised.unwrap_or(Materialised {
+            matrices: Bytes::ZERO,
+            vectors: Bytes::ZERO,
+            aux: Bytes::ZERO,
+        });
+        let sizes = [
+            ("intake", self.intake),
+            ("srs", self.srs.unwrap_or_default()),
+            ("matrices", self.matrices.unwrap_or_default()),
+            ("materialised.matrices", matrices),
+            ("materialised.vectors", vectors),
+            ("materialised.aux", aux),
+        ];
+        match sizes.into_iter().find(|(_, size)| *size > LARGEST) {
+            Some((name, size)) => Err(invalid(format!("{name} = {size}: expected {LARGEST} at most"))),
+            None => Ok(()),
+        }
     }
 
     /// The circuit's sizes, as far as footprints need them.
@@ -342,6 +370,11 @@ impl CircuitProfile {
     }
 }
 
+/// Errors are one line each.
+fn one_line(text: &str) -> String {
+    text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 fn invalid(text: String) -> Error {
     Error::new(Code::InvalidConfig, text)
 }
@@ -394,6 +427,9 @@ mod tests {
             ("synthesis = 28.9", "synthesis = -28.9", "seconds = -28.9"),
             ("synthesis = 28.9", "synthesis = 0", "must take some time"),
             ("partitions = 10", "partitions = 0", "1 to 1,024"),
+            ("inputs = 328", "inputs = 9223372036854775807", "inputs = 9223372036854775807"),
+            ("vectors = \"12.5GiB\"", "vectors = 9223372036854775807", "materialised.vectors"),
+            ("intake = \"64MiB\"", "intake = 9223372036854775807", "intake = "),
             ("inputs = 328", "inputs = 0", "an input at least"),
             ("srs = \"44GiB\"", "srs = \"44 parsec\"", "44 parsec"),
             ("[circuits.porep-32g]", "[circuits.porep-33g]", "porep-33g"),

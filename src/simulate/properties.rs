@@ -20,6 +20,8 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
     })
 }
 
+const HELD: Pipeline = Pipeline { permit: Permit::UntilTaken, channel: Channel::Workers, frees_early: true };
+
 fn pipelines() -> impl Strategy<Value = Pipeline> {
     let permit = prop_oneof![
         Just(Permit::UntilSynthesised),
@@ -56,6 +58,7 @@ proptest! {
         if let Ok(outcome) = scenario.run() {
             prop_assert!(outcome.peak <= scenario.memory);
             prop_assert!(outcome.held <= outcome.peak);
+            prop_assert_eq!(outcome.peak_classes.iter().map(|class| class.0).sum::<u64>(), outcome.peak.0);
             for (kind, entry) in outcome.kinds.iter().zip(&mix.entries) {
                 prop_assert_eq!(kind.proofs, entry.count);
                 prop_assert!(kind.latency.is_sorted() && kind.latency[2] <= outcome.seconds);
@@ -86,7 +89,8 @@ proptest! {
         };
         let outcome = scenario.run().unwrap();
         match outcome.killed {
-            Some(killed) => prop_assert!(killed.held > scenario.memory && outcome.peak >= killed.held),
+            // Bytes of each class are rounded down.
+            Some(killed) => prop_assert!(killed.held > scenario.memory && outcome.peak.0 + 8 >= killed.held.0),
             None => prop_assert_eq!(outcome.kinds[0].proofs, proofs),
         }
         if let Permit::Bytes(_) | Permit::UntilTaken = pipeline.permit {
@@ -108,7 +112,13 @@ proptest! {
         bytes[at] = to;
         if let Ok(text) = String::from_utf8(bytes) {
             if let Ok(profile) = Profile::parse(&text) {
-                prop_assert!(profile.cores > 0 && !profile.circuits.is_empty());
+                let mix = Mix::parse("porep_c2=2", 32 << 30, 5).unwrap();
+                for policy in [Policy::Forebay, Policy::Prior(HELD)] {
+                    let scenario = Scenario { policy, ..Scenario::new(&profile, &mix, Bytes::gib(256)) };
+                    if let Err(error) = scenario.run() {
+                        prop_assert_ne!(error.code(), crate::Code::Internal, "{}", error);
+                    }
+                }
             }
         }
     }

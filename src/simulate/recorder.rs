@@ -41,7 +41,7 @@ impl Doing {
 /// One partition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lane {
-    /// Which request, in order of arrival.
+    /// Which request; later ones have higher numbers.
     pub request: usize,
     /// Which partition of it.
     pub partition: usize,
@@ -67,15 +67,30 @@ pub(super) struct Recorder {
     lanes: BTreeMap<(usize, usize), usize>,
     pub held: u64,
     pub waiting: usize,
+    pub unfinished: usize,
+    /// Of the moment at which most was promised.
+    pub peak_classes: [Bytes; Class::ALL.len()],
 }
 
 impl Recorder {
     pub fn new(record: bool) -> Recorder {
-        Recorder { timeline: record.then(Timeline::default), lanes: BTreeMap::new(), held: 0, waiting: 0 }
+        Recorder {
+            timeline: record.then(Timeline::default),
+            lanes: BTreeMap::new(),
+            held: 0,
+            waiting: 0,
+            unfinished: 0,
+            peak_classes: [Bytes::ZERO; Class::ALL.len()],
+        }
     }
 
     pub fn memory(&mut self, at: f64, classes: [Bytes; Class::ALL.len()], held: u64) {
         self.held = self.held.max(held);
+        let sum =
+            |classes: &[Bytes]| classes.iter().fold(Bytes::ZERO, |sum, class| sum.saturating_add(*class));
+        if sum(&classes) > sum(&self.peak_classes) {
+            self.peak_classes = classes;
+        }
         let Some(timeline) = &mut self.timeline else { return };
         let sample = Sample { at, classes: classes.map(|bytes| bytes.0), held };
         match timeline.samples.last_mut() {
@@ -84,8 +99,14 @@ impl Recorder {
         }
     }
 
-    pub fn waits(&mut self, partitions: usize) {
-        self.waiting = self.waiting.max(partitions);
+    pub fn counts(&mut self, waiting: usize, unfinished: usize) {
+        self.waiting = self.waiting.max(waiting);
+        self.unfinished = self.unfinished.max(unfinished);
+    }
+
+    /// The most that was promised at one moment.
+    pub fn peak(&self) -> Bytes {
+        self.peak_classes.iter().fold(Bytes::ZERO, |sum, class| sum.saturating_add(*class))
     }
 
     /// A request of this circuit has come.

@@ -142,14 +142,31 @@ pub(super) struct Stages {
     pub device: usize,
 }
 
+/// Which partition stages are drawn for: the same draw, whatever else runs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drawn {
+    /// Which kind of the mix.
+    pub kind: usize,
+    /// Which of its requests.
+    pub request: usize,
+    /// Which partition of that.
+    pub partition: usize,
+}
+
+impl Drawn {
+    fn stream(self) -> u64 {
+        (self.kind as u64) << 60 | (self.request as u64) << 16 | self.partition as u64
+    }
+}
+
 impl Stages {
-    pub fn draw(scenario: &Scenario, circuit: &CircuitProfile, partition: u64) -> Stages {
+    pub fn draw(scenario: &Scenario, circuit: &CircuitProfile, place: Drawn) -> Stages {
         let spread = scenario.profile.spread;
         // A log-normal factor with mean 1 and this coefficient of variation.
         let variance = (1.0 + spread * spread).ln();
         let factors = LogNormal::new(-variance / 2.0, variance.sqrt()).ok();
         let mut random = ChaCha8Rng::seed_from_u64(scenario.seed);
-        random.set_stream(partition);
+        random.set_stream(place.stream());
         let mut drawn = |seconds: f64| seconds * factors.map_or(1.0, |f| f.sample(&mut random));
         let seconds = &circuit.seconds;
         let Threads { start, finish } = circuit.threads;

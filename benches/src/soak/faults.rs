@@ -60,12 +60,12 @@ impl Faults {
         let pool = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().map(Arc::new);
         let (mut provers, mut slots) = (Vec::new(), Vec::new());
         for serves in Urgency::ALL {
-            let pool = pool(world.threads())?;
-            let core = Arc::new(CpuBackend::with_kernels(pool.clone(), world.kernels)?);
-            let honest = Fake::new("cpu", core);
+            let (pool, finishing) = (pool(world.threads())?, pool(world.threads())?);
+            let core = CpuBackend::with_kernels(pool.clone(), world.kernels)?.finishing_on(finishing.clone());
+            let honest = Fake::new("cpu", Arc::new(core));
             let fake = Arc::new(if serves == Urgency::Urgent { honest.with_excess(EXCESS) } else { honest });
             provers.push(fake.clone());
-            slots.push(ProverSlot { backend: fake, pool, serves });
+            slots.push(ProverSlot { backend: fake, pool, finishing, serves });
         }
         let loading = pool(world.threads())?;
         let store = Store::new(StoreConfig {

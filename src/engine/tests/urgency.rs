@@ -130,7 +130,7 @@ fn every_mix_of_kinds_ends_on_pools_of_one_thread() {
 }
 
 #[test]
-fn work_of_one_urgency_pauses_nothing() {
+fn work_of_one_urgency_counts_no_pause() {
     let lanes = lanes(2);
     let jobs: Vec<_> = (0..6)
         .map(|i| lanes.world.start(&i.to_string(), [ProofKind::PorepC2, ProofKind::SnapUpdate][i % 2], 3))
@@ -150,7 +150,7 @@ fn a_slots_projection_has_its_devices_memory() {
 }
 
 #[test]
-fn slots_of_different_urgency_may_not_share_a_pool() {
+fn work_that_one_pauses_for_the_other_may_not_share_a_pool() {
     let world = World::new();
     let (_, patient) = lane(Urgency::Patient, 1);
     let shared = &world.engine.shared;
@@ -158,11 +158,17 @@ fn slots_of_different_urgency_may_not_share_a_pool() {
         let (catalog, decode) = (shared.catalog.clone(), shared.decode.clone());
         Engine::with_parts(config(), Parts { catalog, slots, decode, pool: pool.clone() }).map(drop)
     };
+    let one = patient.pool.clone();
+    assert!(open(vec![ProverSlot { finishing: one, ..patient.clone() }], &shared.pool).is_err());
     let critical = ProverSlot { serves: Urgency::Critical, ..patient.clone() };
     let error = open(vec![patient.clone(), critical], &shared.pool).unwrap_err();
     assert_eq!(error.code(), Code::InvalidArgument);
     let (_, critical) = lane(Urgency::Critical, 1);
-    assert!(open(vec![patient.clone(), critical.clone()], &patient.pool).is_err());
+    let crossed = ProverSlot { finishing: patient.pool.clone(), ..critical.clone() };
+    assert!(open(vec![patient.clone(), crossed], &shared.pool).is_err());
+    for loading in [&patient.pool, &critical.finishing] {
+        assert!(open(vec![patient.clone(), critical.clone()], loading).is_err());
+    }
     open(vec![patient.clone()], &patient.pool).unwrap();
     open(vec![patient, critical], &shared.pool).unwrap();
 }

@@ -36,6 +36,7 @@ fn circuit(kind: ProofKind) -> RandomCircuit {
 
 struct Fixture {
     pool: Arc<rayon::ThreadPool>,
+    finishing: Arc<rayon::ThreadPool>,
     circuits: HashMap<CircuitId, CircuitData>,
 }
 
@@ -43,7 +44,7 @@ struct Fixture {
 fn fixture() -> &'static Fixture {
     static FIXTURE: OnceLock<Fixture> = OnceLock::new();
     FIXTURE.get_or_init(|| {
-        let pool = crate::engine::open::pool("fixture", 2).unwrap();
+        let [pool, finishing] = ["fixture", "finishing"].map(|name| engine::open::pool(name, 2).unwrap());
         let core = CpuBackend::new(pool.clone()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let cancel = Cancel::new();
@@ -64,7 +65,7 @@ fn fixture() -> &'static Fixture {
             (id, CircuitData { id, matrices: Arc::new(matrices), srs: Arc::new(srs) })
         };
         let circuits = pool.install(|| ProofKind::ALL.into_iter().map(data).collect());
-        Fixture { pool, circuits }
+        Fixture { pool, finishing, circuits }
     })
 }
 
@@ -354,11 +355,12 @@ impl World {
 
 /// A scripted backend of this name over the real core.
 pub fn fake(name: &str) -> Fake {
-    fake_on(name, &fixture().pool)
+    fake_on(name, &fixture().pool, &fixture().finishing)
 }
 
-fn fake_on(name: &str, pool: &Arc<rayon::ThreadPool>) -> Fake {
-    Fake::new(name, Arc::new(CpuBackend::new(pool.clone()).unwrap())).with_working_set(TURN)
+fn fake_on(name: &str, pool: &Arc<rayon::ThreadPool>, finishing: &Arc<rayon::ThreadPool>) -> Fake {
+    let core = CpuBackend::new(pool.clone()).unwrap().finishing_on(finishing.clone());
+    Fake::new(name, Arc::new(core)).with_working_set(TURN)
 }
 
 /// The slots of a processor and of devices.
@@ -366,16 +368,17 @@ pub fn slots(backend: &Arc<Fake>, devices: &[Arc<Fake>]) -> Vec<ProverSlot> {
     devices.iter().chain([backend]).map(|fake| slot(fake, Urgency::Patient)).collect()
 }
 
-/// A slot on the tests' own pool.
+/// A slot on the tests' own pools.
 fn slot(fake: &Arc<Fake>, serves: Urgency) -> ProverSlot {
-    ProverSlot { backend: fake.clone(), pool: fixture().pool.clone(), serves }
+    let Fixture { pool, finishing, .. } = fixture();
+    ProverSlot { backend: fake.clone(), pool: pool.clone(), finishing: finishing.clone(), serves }
 }
 
-/// A slot of the processor, on a pool of its own, with its scripted backend.
+/// A slot of the processor, on pools of its own, with its scripted backend.
 pub fn lane(serves: Urgency, threads: usize) -> (Arc<Fake>, ProverSlot) {
-    let pool = crate::engine::open::pool(serves.name(), threads).unwrap();
-    let backend = Arc::new(fake_on("cpu", &pool));
-    (backend.clone(), ProverSlot { backend, pool, serves })
+    let [pool, finishing] = ["heavy", "finishing"].map(|step| engine::open::pool(step, threads).unwrap());
+    let backend = Arc::new(fake_on("cpu", &pool, &finishing));
+    (backend.clone(), ProverSlot { backend, pool, finishing, serves })
 }
 
 fn decode(request: &SubmitProofRequest, script: Script) -> Result<Arc<dyn ProofTask>> {

@@ -20,9 +20,11 @@ use crate::memory::{Class, Region, Stage};
 use crate::prove::{Backend, Blinding, Proof, Started, Step};
 use crate::units::Bytes;
 
-/// Proves on the processor, on the pool it is given.
+/// Proves on the processor, on the pools it is given.
 pub struct CpuBackend {
     pub(super) pool: Arc<ThreadPool>,
+    /// What [`Backend::finish`] runs on.
+    finishing: Arc<ThreadPool>,
     pub(super) kernels: &'static KernelTable,
 }
 
@@ -34,7 +36,12 @@ impl CpuBackend {
 
     /// A backend with these kernels; fails where this processor does not run them.
     pub fn with_kernels(pool: Arc<ThreadPool>, kernels: Kernels) -> Result<CpuBackend> {
-        Ok(CpuBackend { pool, kernels: kernels.table()? })
+        Ok(CpuBackend { finishing: pool.clone(), pool, kernels: kernels.table()? })
+    }
+
+    /// The same, finishing proofs on another pool.
+    pub fn finishing_on(self, finishing: Arc<ThreadPool>) -> CpuBackend {
+        CpuBackend { finishing, ..self }
     }
 
     /// The pool at the service of one call into C++.
@@ -42,8 +49,8 @@ impl CpuBackend {
         Crew::new(&self.pool, self.kernels, cancel)
     }
 
-    fn projection(&self) -> Projection {
-        Projection { kernels: self.kernels, threads: self.threads() }
+    fn projection(&self, pool: &ThreadPool) -> Projection {
+        Projection { kernels: self.kernels, threads: pool.current_num_threads() }
     }
 
     /// Threads of its pool.
@@ -94,11 +101,11 @@ impl Backend for CpuBackend {
     }
 
     fn working_set(&self, shape: &Shape) -> Bytes {
-        self.projection().working_set(shape)
+        self.projection(&self.pool).working_set(shape)
     }
 
     fn finishing_set(&self, shape: &Shape, wide: u64) -> Bytes {
-        self.projection().finishing_set(shape, wide)
+        self.projection(&self.finishing).finishing_set(shape, wide)
     }
 
     fn start(&self, step: &Step) -> Result<Started> {
@@ -118,7 +125,8 @@ impl Backend for CpuBackend {
         let b_inputs = InputPoints::Dense(densities.b_input());
         let b_g1 = Query { name: "b_g1", points: srs.b_g1(), inputs: b_inputs, density: densities.b_aux() };
         let b_g2 = Query { name: "b_g2", points: srs.b_g2(), inputs: b_inputs, density: densities.b_aux() };
-        let sums = Queries { l, a, b_g1, b_g2 }.sum(&self.crew(step.cancel), step.witness, step.meter)?;
+        let crew = Crew::new(&self.finishing, self.kernels, step.cancel);
+        let sums = Queries { l, a, b_g1, b_g2 }.sum(&crew, step.witness, step.meter)?;
         assemble(srs.vk(), started.h, &sums, blinding)
     }
 }
