@@ -198,7 +198,7 @@ const JUDGED: usize = 1500;
 /// Asks again, with what could be more and less.
 pub fn advise(question: &Question, outcome: &Outcome) -> Result<Advice> {
     let (an_hour, judged) = (rate(question, outcome), question.of_at_most(JUDGED));
-    let shorter = if judged.mix == question.mix { outcome.clone() } else { judged.ask()? };
+    let shorter = if judged.mix == question.mix { outcome.clone() } else { judged.ask(false)? };
     let base = Base {
         an_hour: rate(&judged, &shorter),
         whole: [outcome, &shorter].iter().all(|of| of.killed.is_none() && late(of).is_empty()),

@@ -1,7 +1,7 @@
 //! One plan: the question's answer with the advice.
 
 use forebay::memory::Class;
-use forebay::simulate::{Outcome, Sample};
+use forebay::simulate::Outcome;
 use forebay::units::Bytes;
 use forebay::Result;
 use serde::Serialize;
@@ -13,7 +13,6 @@ use super::question::Question;
 /// An answer.
 pub struct Plan {
     pub question: Question,
-    /// With a timeline.
     pub outcome: Outcome,
     pub peak: Peak,
     pub advice: Advice,
@@ -32,11 +31,9 @@ pub struct Peak {
 }
 
 impl Peak {
-    fn of(samples: &[Sample]) -> Peak {
-        let most =
-            samples.iter().max_by_key(|sample| sample.classes.iter().copied().fold(0, u64::saturating_add));
-        let Some(most) = most else { return Peak::default() };
-        let class = |class| Bytes(of_class(most, class));
+    fn of(outcome: &Outcome) -> Peak {
+        let classes = outcome.peak_classes.map(|bytes| bytes.0);
+        let class = |class| Bytes(of_class(&classes, class));
         Peak {
             srs: class(Class::Srs),
             matrices: class(Class::Matrices),
@@ -47,22 +44,32 @@ impl Peak {
     }
 }
 
-/// What a sample has of one class.
-pub fn of_class(sample: &Sample, class: Class) -> u64 {
-    let all = Class::ALL.iter().zip(sample.classes);
-    all.filter(|(of, _)| **of == class).map(|(_, bytes)| bytes).fold(0, u64::saturating_add)
+/// One class of bytes that are in the order of [`Class::ALL`].
+pub fn of_class(classes: &[u64; Class::ALL.len()], class: Class) -> u64 {
+    let all = Class::ALL.iter().zip(classes);
+    all.filter(|(of, _)| **of == class).map(|(_, bytes)| *bytes).fold(0, u64::saturating_add)
 }
 
 impl Plan {
-    pub fn make(question: Question) -> Result<Plan> {
-        let outcome = question.ask_recorded()?;
-        let peak = Peak::of(outcome.timeline.as_ref().map_or(&[], |timeline| &timeline.samples));
+    /// Asks; with a timeline, which holds every event, where one is wanted.
+    pub fn make(question: Question, record: bool) -> Result<Plan> {
+        let outcome = question.ask(record)?;
+        let peak = Peak::of(&outcome);
         let advice = advise(&question, &outcome)?;
         let unlimited_peak = match outcome.killed {
             None => None,
-            Some(_) => Some(question.with_room(Bytes(u64::MAX >> 1)).ask()?.peak),
+            Some(_) => Some(question.with_room(Bytes(u64::MAX >> 1)).ask(false)?.peak),
         };
         Ok(Plan { question, outcome, peak, advice, unlimited_peak })
+    }
+
+    /// How many requests were unfinished at most, where that is fewer than were to be kept queued.
+    pub fn fewer_queued(&self) -> Option<usize> {
+        let mix = &self.question.mix;
+        let endless = mix.entries.iter().filter(|entry| entry.every.is_none());
+        let wanted = endless.map(|entry| entry.count.min(mix.queued)).fold(0, usize::saturating_add);
+        let fewer = self.outcome.unfinished < wanted && self.outcome.killed.is_none();
+        fewer.then_some(self.outcome.unfinished)
     }
 
     /// The smallest `memory.limit` that is as good, where it is less than the planned one.

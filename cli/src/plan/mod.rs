@@ -41,7 +41,7 @@ pub fn run(args: &Args) -> Result<()> {
         }
         return print(&if args.json { sweep.json()? } else { sweep.text() });
     }
-    let plan = Plan::make(question)?;
+    let plan = Plan::make(question, args.timeline.is_some())?;
     if let Some(path) = &args.timeline {
         write(path, &timeline::svg(&plan))?;
     }

@@ -149,16 +149,10 @@ impl Question {
         limit.checked_sub(margin).filter(|budget| *budget > Bytes::ZERO).unwrap_or(limit)
     }
 
-    /// The simulator's answer, or what would fit.
-    pub fn ask(&self) -> Result<Outcome> {
+    /// The simulator's answer, with a timeline where one is wanted; or what would fit.
+    pub fn ask(&self, record: bool) -> Result<Outcome> {
         self.check_room()?;
-        self.simulate(false).or_else(|e| Err(self.with_what_fits(e)?))
-    }
-
-    /// The same with a timeline.
-    pub fn ask_recorded(&self) -> Result<Outcome> {
-        self.check_room()?;
-        self.simulate(true).or_else(|e| Err(self.with_what_fits(e)?))
+        self.simulate(record).or_else(|e| Err(self.with_what_fits(e)?))
     }
 
     /// The simulator's answer; `None`: it does not fit.

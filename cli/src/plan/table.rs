@@ -129,6 +129,15 @@ fn memory(plan: &Plan) -> String {
         percent(plan.outcome.busy.memory),
         counted(waiting, "partition", "partitions"),
         counted(plan.outcome.loads, "time", "times"),
+    )) + &queued(plan)
+}
+
+/// Says where fewer requests were unfinished than a miner would keep queued.
+fn queued(plan: &Plan) -> String {
+    let Some(unfinished) = plan.fewer_queued() else { return String::new() };
+    paragraph(&format!(
+        "at most {} unfinished at once, fewer than would be queued: intake.max_bytes limits them",
+        counted(unfinished, "request was", "requests were")
     ))
 }
 

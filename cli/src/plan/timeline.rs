@@ -61,7 +61,7 @@ pub fn svg(plan: &Plan) -> String {
     let recorded = plan.outcome.timeline.clone().unwrap_or_default();
     let samples = recorded.samples.iter().map(|sample| pictures::Sample {
         at: sample.at,
-        bytes: bands.iter().map(|(class, ..)| of_class(sample, *class)).collect(),
+        bytes: bands.iter().map(|(class, ..)| of_class(&sample.classes, *class)).collect(),
         lines: if prior { Vec::new() } else { vec![sample.held] },
     });
     let budget = question.budget();
@@ -91,7 +91,7 @@ pub fn svg(plan: &Plan) -> String {
 
 fn plan_has(plan: &Plan, class: Class) -> bool {
     let samples = plan.outcome.timeline.as_ref().map_or(&[][..], |timeline| &timeline.samples);
-    samples.iter().any(|sample| of_class(sample, class) > 0)
+    samples.iter().any(|sample| of_class(&sample.classes, class) > 0)
 }
 
 fn lanes(plan: &Plan, recorded: &Timeline, stages: &[Doing]) -> Vec<pictures::Lane> {
