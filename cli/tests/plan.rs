@@ -364,6 +364,13 @@ fn how_many_requests_are_queued_depends_on_nothing_else() {
 }
 
 #[test]
+fn an_intake_that_limits_the_queue_is_said() {
+    let limited = |queued| plan(&on_machine(&["--mix", "porep_c2=40", "--queued", queued]));
+    contains(&limited("40"), &["at most 14 requests were unfinished, fewer", "intake.max_bytes limits them"]);
+    assert!(!limited("14").contains("intake.max_bytes"));
+}
+
+#[test]
 fn changes_that_no_plan_may_have_are_left_out() {
     let question = ["--mix", "porep_c2=4", "--profile", "rtx5070ti-96c", "--ram", "2TiB"];
     let changes = |machine: &[&str]| {

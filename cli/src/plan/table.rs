@@ -136,7 +136,7 @@ fn memory(plan: &Plan) -> String {
 fn queued(plan: &Plan) -> String {
     let Some(unfinished) = plan.fewer_queued() else { return String::new() };
     paragraph(&format!(
-        "at most {} unfinished at once, fewer than would be queued: intake.max_bytes limits them",
+        "at most {} unfinished, fewer than --queued asks for: intake.max_bytes limits them",
         counted(unfinished, "request was", "requests were")
     ))
 }

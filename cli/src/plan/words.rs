@@ -88,7 +88,7 @@ pub fn paragraph(text: &str) -> String {
 
 /// Words; a number and its unit are one.
 fn words(text: &str) -> Vec<String> {
-    const UNITS: [&str; 10] = ["B", "KiB", "MiB", "GiB", "TiB", "ms", "s", "min", "h", "%"];
+    const UNITS: [&str; 12] = ["B", "KiB", "MiB", "GiB", "TiB", "ms", "s", "min", "h", "%", "time", "times"];
     let mut words: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let is_unit = UNITS.contains(&word.trim_end_matches([',', ';', ':', '.', ')']));
