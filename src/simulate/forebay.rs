@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::floor::{Ended, Floor, Phase, Place};
-use super::mix::Entry;
+use super::arrivals::{fits, slots, Source};
+use super::floor::{Ended, Floor, Phase, Place, Role};
 use super::outcome::{Outcome, Shares, Tally};
 use super::recorder::{Doing, Recorder};
 use super::scenario::{Drawn, Scenario, Stages};
@@ -12,9 +12,7 @@ use crate::engine::Config;
 use crate::error::{Code, Error, Result};
 use crate::kind::{CircuitId, Urgency};
 use crate::memory::{ClaimId, Class};
-use crate::schedule::{
-    Action, Costs, Event, JobId, Outcome as Ending, Scheduler, SlotSettings, Submission, Wait,
-};
+use crate::schedule::{Action, Costs, Event, JobId, Outcome as Ending, Scheduler, Submission, Wait};
 use crate::units::Bytes;
 
 /// Work on the floor.
@@ -46,28 +44,6 @@ struct Job {
     number: (usize, usize),
     intake: Option<ClaimId>,
     parts: Vec<Part>,
-}
-
-/// Requests of one kind that have not come yet.
-struct Source {
-    entry: Entry,
-    costs: Arc<Costs>,
-    come: usize,
-    unfinished: usize,
-}
-
-impl Source {
-    /// When the next one comes; `None`: not before another of its kind has ended, or never.
-    fn next(&self, queued: usize) -> Option<f64> {
-        if self.come == self.entry.count {
-            return None;
-        }
-        match self.entry.every {
-            Some(every) => Some(every * self.come as f64),
-            None if self.unfinished < queued => Some(0.0),
-            None => None,
-        }
-    }
 }
 
 struct Run<'a> {
@@ -121,19 +97,6 @@ pub(super) fn run(scenario: &Scenario) -> Result<Outcome> {
         killed: None,
         timeline: run.recorder.finish(seconds),
     })
-}
-
-/// Without a device the slots that an engine makes; with devices their slots in turns, so that the first of each
-/// come before the second of any.
-fn slots(scenario: &Scenario) -> Vec<SlotSettings> {
-    match scenario.devices {
-        0 => vec![
-            SlotSettings::CPU,
-            SlotSettings::cpu_lane(Urgency::Urgent),
-            SlotSettings::cpu_lane(Urgency::Critical),
-        ],
-        devices => vec![SlotSettings::device(Bytes(u64::MAX)); devices * scenario.slots],
-    }
 }
 
 impl<'a> Run<'a> {
@@ -335,7 +298,7 @@ impl<'a> Run<'a> {
                 self.held += costs.residency().0;
                 let seconds = costs.srs.0 as f64 / self.scenario.profile.disk.0 as f64;
                 let phases = vec![Phase { place: Place::Disk, seconds }];
-                self.floor.start(Work::Load(circuit), circuit.kind.urgency(), false, phases);
+                self.floor.start(Work::Load(circuit), circuit.kind.urgency(), Role::Modest, phases);
             }
             Action::DropCircuit { circuit } => {
                 self.held -= self.costs(circuit)?.residency().0;
@@ -386,7 +349,7 @@ impl<'a> Run<'a> {
         (part.stages, part.witness) = (Some(stages), Some(claim));
         self.held += self.costs(circuit)?.witness.0;
         self.recorder.doing(self.floor.now(), at(job, partition), Some(Doing::Synthesis));
-        self.floor.start(Work::Synthesis(job, partition), circuit.kind.urgency(), false, phases);
+        self.floor.start(Work::Synthesis(job, partition), circuit.kind.urgency(), Role::Modest, phases);
         Ok(())
     }
 
@@ -401,11 +364,12 @@ impl<'a> Run<'a> {
         if on_device {
             phases.push(Phase { place: Place::Device(device), seconds: stages.kernels });
         }
+        let role = if on_device { Role::Modest } else { Role::Heavy };
         self.waiting -= 1;
         self.turns += 1;
         self.held += self.slot_cost(job, partition)?.0 .0;
         self.recorder.doing(self.floor.now(), at(job, partition), Some(Doing::Start));
-        self.floor.start(Work::Start(job, partition), circuit.kind.urgency(), !on_device, phases);
+        self.floor.start(Work::Start(job, partition), circuit.kind.urgency(), role, phases);
         Ok(())
     }
 
@@ -424,8 +388,8 @@ impl<'a> Run<'a> {
         }
         self.held += self.slot_cost(job, partition)?.1 .0;
         self.recorder.doing(self.floor.now(), at(job, partition), Some(Doing::Finish));
-        let overrides = self.scenario.devices == 0;
-        self.floor.start(Work::Finish(job, partition), circuit.kind.urgency(), overrides, phases);
+        let role = if self.scenario.devices == 0 { Role::Finishing } else { Role::Modest };
+        self.floor.start(Work::Finish(job, partition), circuit.kind.urgency(), role, phases);
         Ok(())
     }
 
@@ -525,22 +489,4 @@ fn at(job: JobId, partition: usize) -> (usize, usize) {
 
 fn unknown(job: JobId) -> Error {
     Error::internal(format!("simulated job {} is unknown", job.0))
-}
-
-/// Whether one partition of a circuit fits; what would fit, where it does not.
-fn fits(costs: &Costs, intake: Bytes, memory: Bytes) -> Result<()> {
-    let turn = costs.turn(0);
-    let sum = [costs.residency(), costs.witness, turn, intake];
-    let need = sum.into_iter().fold(Bytes::ZERO, Bytes::saturating_add);
-    if need <= memory {
-        return Ok(());
-    }
-    Err(Error::new(
-        Code::BudgetExceeded,
-        format!(
-            "{} does not fit into {memory}: one partition needs {need} (SRS {}, matrices {}, witness {}, prover slot {turn}, request \
-             {intake}); it fits with {need} or more for forebay",
-            costs.circuit, costs.srs, costs.matrices, costs.witness
-        ),
-    ))
 }

@@ -6,6 +6,7 @@
 //! at a time. Stage times are log-normal around those of a [`Profile`], drawn from a seed: the same question
 //! has the same answer.
 
+mod arrivals;
 pub mod floor;
 mod forebay;
 mod measure;

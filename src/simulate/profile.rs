@@ -237,10 +237,9 @@ impl Profile {
             share("prior.vectors_used", prior.vectors_used)?;
             share("prior.copies", prior.copies)?;
         }
-        let circuits = self.circuits.iter();
-        circuits
-            .map(|(id, circuit)| circuit.check(self).map_err(|e| e.at(format!("circuits.{id}"))))
-            .collect()
+        self.circuits
+            .iter()
+            .try_for_each(|(id, circuit)| circuit.check(self).map_err(|e| e.at(format!("circuits.{id}"))))
     }
 }
 
