@@ -1,5 +1,5 @@
-//! Where running work stops between its chunks: for good when its job is cancelled, for a while when work
-//! that goes first runs.
+//! Where running work stops between its chunks: for good when its job is cancelled, for a while when more
+//! urgent work runs.
 
 mod priorities;
 #[cfg(test)]
@@ -16,14 +16,12 @@ use priorities::Turnstile;
 
 /// Shared cancellation flag of one job. Clones see the same flag; once set it stays set.
 #[derive(Clone, Debug, Default)]
-pub struct Cancel {
-    flag: Arc<Flag>,
-    turnstile: Option<Turnstile>,
-}
+pub struct Cancel(Arc<Flag>);
 
 #[derive(Debug, Default)]
 struct Flag {
     set: AtomicBool,
+    turnstile: Option<Turnstile>,
     /// Chunks that were let begin.
     #[cfg(test)]
     begun: std::sync::atomic::AtomicUsize,
@@ -38,35 +36,29 @@ impl Cancel {
     /// A flag that is not set, of work this urgent: while a more urgent step runs under the same
     /// priorities, [`Cancel::check`] does not return.
     pub fn yielding(priorities: &Priorities, urgency: Urgency) -> Self {
-        Cancel { turnstile: Some(Turnstile::new(priorities, urgency)), ..Cancel::default() }
-    }
-
-    /// The same flag, for a heavy step: [`Cancel::check`] also waits for running steps that finish proofs of
-    /// the same urgency.
-    pub fn behind_finishing(&self) -> Self {
-        let turnstile = self.turnstile.as_ref().map(Turnstile::behind_finishing);
-        Cancel { flag: self.flag.clone(), turnstile }
+        let turnstile = Some(Turnstile::new(priorities, urgency));
+        Cancel(Arc::new(Flag { turnstile, ..Flag::default() }))
     }
 
     /// Asks the work to stop, also where it is paused.
     pub fn cancel(&self) {
-        self.flag.set.store(true, Ordering::Relaxed);
-        if let Some(turnstile) = &self.turnstile {
+        self.0.set.store(true, Ordering::Relaxed);
+        if let Some(turnstile) = &self.0.turnstile {
             turnstile.wake();
         }
     }
 
     /// True once somebody asked.
     pub fn is_cancelled(&self) -> bool {
-        self.flag.set.load(Ordering::Relaxed)
+        self.0.set.load(Ordering::Relaxed)
     }
 
-    /// Called between chunks of work: waits while work that goes first runs; an error once somebody asked the
+    /// Called between chunks of work: waits while more urgent work runs; an error once somebody asked the
     /// work to stop.
     #[inline]
     pub fn check(&self) -> Result<()> {
-        if let Some(turnstile) = self.turnstile.as_ref().filter(|turnstile| turnstile.is_closed()) {
-            turnstile.pause(&self.flag.set);
+        if let Some(turnstile) = self.0.turnstile.as_ref().filter(|turnstile| turnstile.is_closed()) {
+            turnstile.pause(&self.0.set);
         }
         self.outcome()
     }
@@ -81,8 +73,8 @@ impl Cancel {
 
     /// As [`Cancel::check`], called before a step begins: waiting here pauses nothing that runs.
     pub fn begin(&self) -> Result<()> {
-        if let Some(turnstile) = self.turnstile.as_ref().filter(|turnstile| turnstile.is_closed()) {
-            turnstile.wait(&self.flag.set);
+        if let Some(turnstile) = self.0.turnstile.as_ref().filter(|turnstile| turnstile.is_closed()) {
+            turnstile.wait(&self.0.set);
         }
         self.outcome()
     }
@@ -91,13 +83,13 @@ impl Cancel {
     fn outcome(&self) -> Result<()> {
         self.wanted()?;
         #[cfg(test)]
-        self.flag.begun.fetch_add(1, Ordering::SeqCst);
+        self.0.begun.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
 
     #[cfg(test)]
     pub(crate) fn begun(&self) -> usize {
-        self.flag.begun.load(Ordering::SeqCst)
+        self.0.begun.load(Ordering::SeqCst)
     }
 }
 

@@ -6,20 +6,18 @@ use std::time::{Duration, Instant};
 
 use crate::kind::Urgency;
 
-/// Every urgency has two ranks: that of finishing steps, and after it that of all other work.
-const RANKS: usize = 2 * Urgency::ALL.len();
+const LEVELS: usize = Urgency::ALL.len();
 
-/// The steps that run now, by rank. Clones are the same.
+/// The steps that run now, by urgency. Clones are the same.
 ///
 /// Paused work blocks its threads, those of a pool included. So a step must not need a thread of a pool
-/// that work of a later rank runs on: the ranks of heavy steps and of finishing ones have pools of their own.
-/// Then the running step of the first rank is never held up; when it ends, the next one is the first.
+/// that less urgent work runs on: each urgency has a pool of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Priorities(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// A bit for each rank that has a step running; written under the lock.
+    /// A bit for each urgency that has a step running; written under the lock.
     running: AtomicU8,
     state: Mutex<State>,
     changed: Condvar,
@@ -27,14 +25,13 @@ struct Inner {
 
 #[derive(Debug, Default)]
 struct State {
-    steps: [usize; RANKS],
-    /// Since when a rank has had a step running without a break.
-    since: [Option<Instant>; RANKS],
+    steps: [usize; LEVELS],
+    /// Since when an urgency has had a step running without a break.
+    since: [Option<Instant>; LEVELS],
     pauses: Pauses,
 }
 
-/// What pauses for more urgent kinds came to. Where a heavy step stands back for one that finishes a proof of
-/// its own urgency, nobody is late for it: that is not counted.
+/// What pauses came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pauses {
     /// Times that a thread stopped between two chunks.
@@ -47,25 +44,21 @@ pub struct Pauses {
     pub longest_delay: Duration,
 }
 
-/// A step that runs; work of later ranks is paused until it is dropped.
-#[must_use = "work of later ranks goes on as soon as this is dropped"]
+/// A step that runs; less urgent work is paused until it is dropped.
+#[must_use = "less urgent work goes on as soon as this is dropped"]
 #[derive(Debug)]
 pub struct Running {
     priorities: Priorities,
-    rank: usize,
+    urgency: Urgency,
 }
 
-fn finishing(urgency: Urgency) -> usize {
-    2 * urgency as usize
+fn bit(urgency: Urgency) -> u8 {
+    1 << urgency as u8
 }
 
-fn working(urgency: Urgency) -> usize {
-    finishing(urgency) + 1
-}
-
-/// The bits of the ranks before this one.
-fn before(rank: usize) -> u8 {
-    (1 << rank) - 1
+/// The more urgent ones.
+fn above(urgency: Urgency) -> u8 {
+    bit(urgency) - 1
 }
 
 impl Priorities {
@@ -76,24 +69,14 @@ impl Priorities {
 
     /// A step of this urgency begins to run.
     pub fn enter(&self, urgency: Urgency) -> Running {
-        self.enter_rank(working(urgency))
-    }
-
-    /// A step begins to run that finishes a proof of this urgency: heavy steps of the same urgency stand back
-    /// for it too. It gives memory back, and they take it.
-    pub fn enter_finishing(&self, urgency: Urgency) -> Running {
-        self.enter_rank(finishing(urgency))
-    }
-
-    fn enter_rank(&self, rank: usize) -> Running {
         let mut state = self.lock();
-        state.steps[rank] += 1;
-        if state.steps[rank] == 1 {
-            state.since[rank] = Some(Instant::now());
-            self.0.running.fetch_or(1 << rank, Ordering::Relaxed);
+        state.steps[urgency as usize] += 1;
+        if state.steps[urgency as usize] == 1 {
+            state.since[urgency as usize] = Some(Instant::now());
+            self.0.running.fetch_or(bit(urgency), Ordering::Relaxed);
         }
         drop(state);
-        Running { priorities: self.clone(), rank }
+        Running { priorities: self.clone(), urgency }
     }
 
     /// Pauses so far.
@@ -110,44 +93,32 @@ impl Drop for Running {
     fn drop(&mut self) {
         let Inner { running, changed, .. } = &*self.priorities.0;
         let mut state = self.priorities.lock();
-        let steps = &mut state.steps[self.rank];
+        let steps = &mut state.steps[self.urgency as usize];
         *steps = steps.saturating_sub(1);
         if *steps == 0 {
-            state.since[self.rank] = None;
-            running.fetch_and(!(1 << self.rank), Ordering::Relaxed);
+            state.since[self.urgency as usize] = None;
+            running.fetch_and(!bit(self.urgency), Ordering::Relaxed);
             changed.notify_all();
         }
     }
 }
 
-/// The point that work does not pass while what it gives way to runs.
-#[derive(Clone, Debug)]
+/// The point that less urgent work does not pass while more urgent work runs.
+#[derive(Debug)]
 pub(super) struct Turnstile {
     priorities: Priorities,
-    urgency: Urgency,
-    /// Bits of the ranks that it gives way to.
-    gives_way: u8,
+    /// Bits of the urgencies that it gives way to.
+    above: u8,
 }
 
 impl Turnstile {
-    /// For work that gives way to more urgent work.
     pub(super) fn new(priorities: &Priorities, urgency: Urgency) -> Turnstile {
-        Turnstile { priorities: priorities.clone(), urgency, gives_way: before(finishing(urgency)) }
-    }
-
-    /// The same, for work that also gives way to finishing steps as urgent as it is.
-    pub(super) fn behind_finishing(&self) -> Turnstile {
-        Turnstile { gives_way: before(working(self.urgency)), ..self.clone() }
+        Turnstile { priorities: priorities.clone(), above: above(urgency) }
     }
 
     #[inline]
     pub(super) fn is_closed(&self) -> bool {
-        self.running() & self.gives_way != 0
-    }
-
-    #[inline]
-    fn running(&self) -> u8 {
-        self.priorities.0.running.load(Ordering::Relaxed)
+        self.priorities.0.running.load(Ordering::Relaxed) & self.above != 0
     }
 
     /// Wakes what waits here, so that it sees its flag.
@@ -163,21 +134,17 @@ impl Turnstile {
         drop(self.wait_from(self.priorities.lock(), cancelled));
     }
 
-    /// As `wait`; where more urgent work runs, counted as a pause of running work.
+    /// As `wait`, counted as a pause of running work.
     #[cold]
     pub(super) fn pause(&self, cancelled: &AtomicBool) {
         let mut state = self.priorities.lock();
-        let urgent = finishing(self.urgency);
-        if self.running() & before(urgent) == 0 {
-            drop(self.wait_from(state, cancelled));
-            return;
-        }
-        if cancelled.load(Ordering::Relaxed) {
+        if !self.is_closed() || cancelled.load(Ordering::Relaxed) {
             return;
         }
         let stopped = Instant::now();
-        let since = state.since.iter().take(urgent).flatten().min();
-        let delay = since.map_or(Duration::ZERO, |since| stopped.saturating_duration_since(*since));
+        let urgent = Urgency::ALL.into_iter().filter(|urgency| bit(*urgency) & self.above != 0);
+        let since = urgent.filter_map(|urgency| state.since[urgency as usize]).min();
+        let delay = since.map_or(Duration::ZERO, |since| stopped.saturating_duration_since(since));
         let pauses = &mut state.pauses;
         pauses.count += 1;
         pauses.now += 1;

@@ -83,54 +83,6 @@ fn urgencies_nest() {
 }
 
 #[test]
-fn a_heavy_step_stops_for_a_finishing_one_as_urgent_as_it_is() {
-    let priorities = Priorities::new();
-    let cancel = Cancel::yielding(&priorities, Urgent);
-    let heavy = Worker::of(&cancel.behind_finishing());
-    let finishing = priorities.enter_finishing(Urgent);
-    heavy.chunk();
-    std::thread::sleep(std::time::Duration::from_millis(20));
-    assert!(heavy.waits());
-    cancel.check().unwrap();
-    Cancel::yielding(&priorities, Critical).behind_finishing().check().unwrap();
-    drop(finishing);
-    heavy.passed().unwrap();
-    assert_eq!(priorities.pauses(), Pauses::default(), "no more urgent work ran");
-    let _less_urgent = priorities.enter_finishing(Patient);
-    heavy.chunk();
-    heavy.passed().unwrap();
-}
-
-#[test]
-fn a_finishing_step_stops_for_more_urgent_work_only() {
-    let priorities = Priorities::new();
-    let finishing = Worker::of(&Cancel::yielding(&priorities, Patient));
-    for enter in [Priorities::enter, Priorities::enter_finishing] {
-        let _step = enter(&priorities, Patient);
-        finishing.chunk();
-        finishing.passed().unwrap();
-    }
-    for enter in [Priorities::enter, Priorities::enter_finishing] {
-        let step = enter(&priorities, Urgent);
-        finishing.chunk();
-        priorities.wait_for_paused(1);
-        drop(step);
-        finishing.passed().unwrap();
-    }
-}
-
-#[test]
-fn a_heavy_step_that_waits_for_a_finishing_one_is_cancelled_at_once() {
-    let priorities = Priorities::new();
-    let cancel = Cancel::yielding(&priorities, Patient);
-    let heavy = Worker::of(&cancel.behind_finishing());
-    let _finishing = priorities.enter_finishing(Patient);
-    heavy.chunk();
-    cancel.cancel();
-    assert_eq!(heavy.passed().unwrap_err().code(), Code::Cancelled);
-}
-
-#[test]
 fn nothing_stops_for_work_that_is_as_urgent_or_less() {
     let priorities = Priorities::new();
     for step in Urgency::ALL {

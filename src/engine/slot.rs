@@ -70,16 +70,15 @@ pub(super) struct Place<'a> {
     pub finishing: &'a ThreadPool,
     /// Whose work the pools run: none that is less urgent.
     pub serves: Urgency,
-    /// All of the heavy step runs on the processor.
-    pub is_cpu: bool,
 }
 
 impl Slots {
     /// The slots for all kinds go first, and of these the processor: it proves again what a device got wrong.
     ///
-    /// Paused work blocks the threads of its pool (see [`crate::cancel::Priorities`]). So heavy steps and
-    /// finishing ones, and those of different urgency, must have different pools. And `loading`, which
-    /// everybody waits for, must be none on which work can be paused for long.
+    /// rayon knows no priorities, and paused work blocks the threads it is on. So slots of different urgency
+    /// must have different pools; at most one urgency's have running threads while a more urgent step runs. And
+    /// `loading`, which everybody waits for, must be none of them. A finish that shared the pool of heavy steps
+    /// would wait for the next of these to end, and would hold its memory meanwhile.
     pub fn new(mut slots: Vec<ProverSlot>, loading: &Arc<ThreadPool>) -> Result<Slots> {
         slots.sort_by_key(|slot| (Reverse(slot.serves), !slot.is_cpu()));
         let ranks = |slot: &ProverSlot| {
@@ -139,7 +138,6 @@ impl Slots {
             pool: &home.pool,
             finishing: &home.finishing,
             serves: home.serves,
-            is_cpu: slot.is_cpu(),
         })
     }
 }

@@ -8,7 +8,6 @@ use std::time::Duration;
 use crossbeam::channel::Sender;
 
 use super::entry::JobEntry;
-use crate::cancel::Cancel;
 use crate::circuit::Witness;
 use crate::error::{Code, Error, Result};
 use crate::kind::CircuitId;
@@ -88,8 +87,8 @@ impl Item {
     }
 
     /// What a step on it works with.
-    pub fn step<'a>(&'a self, meter: &'a Meter, cancel: &'a Cancel) -> Result<Step<'a>> {
-        Ok(Step { circuit: self.circuit()?, witness: self.witness()?, cancel, meter })
+    pub fn step<'a>(&'a self, meter: &'a Meter) -> Result<Step<'a>> {
+        Ok(Step { circuit: self.circuit()?, witness: self.witness()?, cancel: &self.entry.cancel, meter })
     }
 }
 

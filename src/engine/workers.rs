@@ -21,18 +21,16 @@ use crate::schedule::{Event, Outcome, Step as Heavy};
 use crate::telemetry::metric;
 use crate::wire::await_proof_response::Status;
 
-/// Runs one piece of work of a partition, timed and guarded; a cancelled job's work does not begin, and no
-/// other before `cancel` lets it.
+/// Runs one piece of work of a partition, timed and guarded; a cancelled job's work does not begin.
 fn step<T>(
     shared: &Shared,
     item: &Item,
     stage: &'static str,
-    cancel: &Cancel,
     body: impl FnOnce() -> Result<T>,
 ) -> Result<(T, u64)> {
     let mut started = Instant::now();
     let result = guarded(&shared.tally, stage, || {
-        cancel.begin()?;
+        item.entry.cancel.begin()?;
         started = Instant::now();
         body()
     });
@@ -54,7 +52,7 @@ pub(super) fn synthesis(shared: &Arc<Shared>, work: &Receiver<Box<Item>>) {
     for mut item in work {
         let (job, partition) = (item.job(), item.partition);
         let circuit = item.entry.identity.circuit;
-        let made = step(shared, &item, "synthesis", &item.entry.cancel, || {
+        let made = step(shared, &item, "synthesis", || {
             let hint = shared.projection(circuit)?.footprint.wide_hint;
             item.task.synthesize(partition, usize::try_from(hint).unwrap_or(0), &item.entry.cancel)
         });
@@ -94,12 +92,11 @@ fn start(shared: &Shared, mut item: Box<Item>) {
     if let Some(witness) = &mut item.witness {
         witness.set_stage(Stage::Proving);
     }
-    let running = enter(shared, &item, Heavy::Start);
+    let running = enter(shared, &item);
     let meter = Metered::new(shared, &item, Heavy::Start);
-    let cancel = starting(shared, &item);
-    let started = step(shared, &item, "start", &cancel, || {
+    let started = step(shared, &item, "start", || {
         let Place { backend, pool, .. } = place(shared, &item)?;
-        let work = item.step(meter.meter(), &cancel)?;
+        let work = item.step(meter.meter())?;
         pool.install(|| backend.start(&work))
     });
     drop((meter, running));
@@ -137,23 +134,9 @@ fn place<'a>(shared: &'a Shared, item: &Item) -> Result<Place<'a>> {
     shared.slots.place(item.slot, item.entry.identity.kind.urgency())
 }
 
-/// While it is held, work that is less urgent than what runs on this partition's pools is paused. A finishing
-/// step also goes before heavy steps as urgent as it is, where both are the processor's: those of a device
-/// would keep the device idle, and without end those that come of a device keep the processor's slot waiting.
-fn enter(shared: &Shared, item: &Item, step: Heavy) -> Option<Running> {
-    let place = place(shared, item).ok()?;
-    Some(match step {
-        Heavy::Finish if place.is_cpu => shared.priorities.enter_finishing(place.serves),
-        _ => shared.priorities.enter(place.serves),
-    })
-}
-
-/// The flag that a heavy step looks at.
-fn starting(shared: &Shared, item: &Item) -> Cancel {
-    match place(shared, item) {
-        Ok(Place { is_cpu: true, .. }) => item.entry.cancel.behind_finishing(),
-        _ => item.entry.cancel.clone(),
-    }
+/// While it is held, work that is less urgent than what runs on this partition's pool is paused.
+fn enter(shared: &Shared, item: &Item) -> Option<Running> {
+    place(shared, item).ok().map(|place| shared.priorities.enter(place.serves))
 }
 
 /// Finishes and verifies proofs.
@@ -165,7 +148,7 @@ pub(super) fn finish(shared: &Arc<Shared>, work: &Receiver<Box<Item>>) {
 
 fn finish_one(shared: &Shared, mut item: Box<Item>) {
     let (job, partition) = (item.job(), item.partition);
-    let running = enter(shared, &item, Heavy::Finish);
+    let running = enter(shared, &item);
     let proof = finish_proof(shared, &item);
     item.turn = None;
     item.finishing = None;
@@ -193,11 +176,10 @@ fn finish_one(shared: &Shared, mut item: Box<Item>) {
 
 fn finish_proof(shared: &Shared, item: &Item) -> Result<Proof> {
     let meter = Metered::new(shared, item, Heavy::Finish);
-    let cancel = &item.entry.cancel;
-    let (proof, took) = step(shared, item, "finish", cancel, || {
+    let (proof, took) = step(shared, item, "finish", || {
         let Place { backend, finishing, .. } = place(shared, item)?;
         let started = item.started.ok_or_else(|| Error::internal("a proof to finish was not started"))?;
-        let work = item.step(meter.meter(), cancel)?;
+        let work = item.step(meter.meter())?;
         finishing.install(|| backend.finish(&work, started, Blinding::random()))
     })?;
     item.entry.note(|report| report.finish_ms += took);
@@ -205,7 +187,7 @@ fn finish_proof(shared: &Shared, item: &Item) -> Result<Proof> {
 }
 
 fn verify_proof(shared: &Shared, item: &Item, proof: &Proof) -> Result<bool> {
-    let (verified, took) = step(shared, item, "verify", &item.entry.cancel, || {
+    let (verified, took) = step(shared, item, "verify", || {
         let circuit = item.circuit()?;
         let inputs = || item.task.public_inputs(item.partition);
         place(shared, item)?.finishing.install(|| verify(circuit, proof, &inputs()?))
@@ -233,9 +215,7 @@ fn diagnose(shared: &Shared, item: Box<Item>) {
     let (job, partition) = (item.job(), item.partition);
     let circuit = item.entry.identity.circuit;
     let devices = item.devices.join(" and ");
-    let found = step(shared, &item, "diagnose", &item.entry.cancel, || {
-        shared.pool.install(|| item.task.diagnose(partition))
-    });
+    let found = step(shared, &item, "diagnose", || shared.pool.install(|| item.task.diagnose(partition)));
     let error = match found {
         Ok((Some(violated), _)) => Error::new(
             Code::Unsatisfied,

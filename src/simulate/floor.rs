@@ -27,17 +27,6 @@ pub struct Phase {
     pub seconds: f64,
 }
 
-/// How pressing work on the processor is beside its urgency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// It holds nobody up: synthesis, loading, work for a device.
-    Modest,
-    /// Less urgent work stands still.
-    Heavy,
-    /// Less urgent work stands still, and heavy work of the same urgency.
-    Finishing,
-}
-
 /// Work on the floor.
 #[derive(Clone, Debug)]
 pub struct Task<K> {
@@ -45,8 +34,8 @@ pub struct Task<K> {
     pub key: K,
     /// How urgent.
     pub urgency: Urgency,
-    /// Whom it holds up.
-    pub role: Role,
+    /// While it runs, less urgent work on the processor stands still.
+    pub overrides: bool,
     phases: Vec<Phase>,
     phase: usize,
     left: f64,
@@ -133,9 +122,9 @@ impl<K: Copy> Floor<K> {
     }
 
     /// Starts work. Without a phase of any length it ends at once, at the next [`Floor::advance`].
-    pub fn start(&mut self, key: K, urgency: Urgency, role: Role, phases: Vec<Phase>) {
+    pub fn start(&mut self, key: K, urgency: Urgency, overrides: bool, phases: Vec<Phase>) {
         let left = phases.first().map_or(0.0, |phase| phase.seconds);
-        let mut task = Task { key, urgency, role, phases, phase: 0, left, turn: None };
+        let mut task = Task { key, urgency, overrides, phases, phase: 0, left, turn: None };
         self.enter(&mut task);
         self.tasks.push(task);
         self.share();
@@ -209,16 +198,8 @@ impl<K: Copy> Floor<K> {
 
     /// Who gets how much: each a share of its speed alone, 0 to 1.
     fn share(&mut self) {
-        let most_urgent = |roles: &[Role]| {
-            let those = self.tasks.iter().filter(|task| roles.contains(&task.role));
-            those.map(|task| task.urgency).min()
-        };
-        let first = most_urgent(&[Role::Heavy, Role::Finishing]);
-        let finishing = most_urgent(&[Role::Finishing]);
-        let stands = |task: &Task<K>| {
-            first.is_some_and(|urgency| urgency < task.urgency)
-                || task.role == Role::Heavy && finishing.is_some_and(|urgency| urgency <= task.urgency)
-        };
+        let overriding = self.tasks.iter().filter(|task| task.overrides).map(|task| task.urgency).min();
+        let stands = |task: &Task<K>| overriding.is_some_and(|urgency| urgency < task.urgency);
         let (mut threads, mut workers, mut readers) = (0.0, 0usize, 0usize);
         for task in self.tasks.iter().filter(|task| !stands(task)) {
             match task.place() {
@@ -286,8 +267,8 @@ mod tests {
     #[test]
     fn work_that_fits_takes_the_time_it_takes_alone() {
         let mut floor = floor(ALONE);
-        floor.start("a", Urgency::Patient, Role::Modest, vec![phase(Place::Processor(2.0), 3.0)]);
-        floor.start("b", Urgency::Patient, Role::Modest, vec![phase(Place::Processor(2.0), 5.0)]);
+        floor.start("a", Urgency::Patient, false, vec![phase(Place::Processor(2.0), 3.0)]);
+        floor.start("b", Urgency::Patient, false, vec![phase(Place::Processor(2.0), 5.0)]);
         assert_eq!(run(&mut floor), [("a", 3.0), ("b", 5.0)]);
         assert_eq!(floor.busy().cores, 16.0);
     }
@@ -295,8 +276,8 @@ mod tests {
     #[test]
     fn threads_beyond_the_processors_share_them_fairly() {
         let mut floor = floor(Resources { cores: 2.0, synthesis_slowdown: 0.0 });
-        floor.start("synthesis", Urgency::Patient, Role::Modest, vec![phase(Place::Worker, 2.0)]);
-        floor.start("start", Urgency::Patient, Role::Modest, vec![phase(Place::Processor(2.0), 4.0)]);
+        floor.start("synthesis", Urgency::Patient, false, vec![phase(Place::Worker, 2.0)]);
+        floor.start("start", Urgency::Patient, false, vec![phase(Place::Processor(2.0), 4.0)]);
         // Three threads on two cores: two thirds of the speed, until the synthesis has gone.
         assert_eq!(run(&mut floor), [("synthesis", 3.0), ("start", 5.0)]);
     }
@@ -305,7 +286,7 @@ mod tests {
     fn syntheses_slow_each_other() {
         let mut floor = floor(ALONE);
         for key in ["a", "b", "c"] {
-            floor.start(key, Urgency::Patient, Role::Modest, vec![phase(Place::Worker, 2.0)]);
+            floor.start(key, Urgency::Patient, false, vec![phase(Place::Worker, 2.0)]);
         }
         assert_eq!(run(&mut floor), [("a", 4.0), ("b", 4.0), ("c", 4.0)]);
         assert_eq!(floor.busy().workers, 12.0);
@@ -315,10 +296,10 @@ mod tests {
     fn a_device_finishes_one_task_before_the_next_and_prefers_the_urgent() {
         let mut floor = floor(ALONE);
         let kernels = || vec![phase(Place::Device(0), 2.0), phase(Place::Device(0), 2.0)];
-        floor.start("first", Urgency::Patient, Role::Modest, kernels());
+        floor.start("first", Urgency::Patient, false, kernels());
         floor.advance(1.0);
-        floor.start("second", Urgency::Patient, Role::Modest, kernels());
-        floor.start("urgent", Urgency::Critical, Role::Modest, kernels());
+        floor.start("second", Urgency::Patient, false, kernels());
+        floor.start("urgent", Urgency::Critical, false, kernels());
         assert_eq!(run(&mut floor), [("first", 4.0), ("urgent", 8.0), ("second", 12.0)]);
         assert_eq!(floor.busy().devices, [12.0]);
     }
@@ -326,19 +307,10 @@ mod tests {
     #[test]
     fn less_urgent_work_stands_still_while_more_urgent_work_runs() {
         let mut floor = floor(ALONE);
-        floor.start("patient", Urgency::Patient, Role::Modest, vec![phase(Place::Processor(1.0), 5.0)]);
+        floor.start("patient", Urgency::Patient, false, vec![phase(Place::Processor(1.0), 5.0)]);
         floor.advance(1.0);
-        floor.start("critical", Urgency::Critical, Role::Heavy, vec![phase(Place::Processor(1.0), 2.0)]);
+        floor.start("critical", Urgency::Critical, true, vec![phase(Place::Processor(1.0), 2.0)]);
         assert_eq!(run(&mut floor), [("critical", 3.0), ("patient", 7.0)]);
-    }
-
-    #[test]
-    fn a_finish_goes_before_heavy_work_of_its_urgency_and_not_before_synthesis() {
-        let mut floor = floor(ALONE);
-        floor.start("start", Urgency::Patient, Role::Heavy, vec![phase(Place::Processor(1.0), 5.0)]);
-        floor.start("synthesis", Urgency::Patient, Role::Modest, vec![phase(Place::Worker, 5.0)]);
-        floor.start("finish", Urgency::Patient, Role::Finishing, vec![phase(Place::Processor(1.0), 2.0)]);
-        assert_eq!(run(&mut floor), [("finish", 2.0), ("synthesis", 5.0), ("start", 7.0)]);
     }
 
     #[test]
@@ -346,8 +318,8 @@ mod tests {
         for late in [1.0, 2f64.powi(24), 2f64.powi(40)] {
             let mut floor = floor(ALONE);
             floor.advance(late);
-            floor.start("a", Urgency::Patient, Role::Modest, vec![phase(Place::Worker, 0.3)]);
-            floor.start("b", Urgency::Patient, Role::Modest, vec![phase(Place::Processor(3.7), 1e-7)]);
+            floor.start("a", Urgency::Patient, false, vec![phase(Place::Worker, 0.3)]);
+            floor.start("b", Urgency::Patient, false, vec![phase(Place::Processor(3.7), 1e-7)]);
             let mut rounds = 0;
             while let Some(next) = floor.next() {
                 floor.advance(next);
@@ -360,9 +332,9 @@ mod tests {
     #[test]
     fn readers_share_the_disk_and_empty_work_ends_at_once() {
         let mut floor = floor(ALONE);
-        floor.start("a", Urgency::Patient, Role::Modest, vec![phase(Place::Disk, 1.0)]);
-        floor.start("b", Urgency::Patient, Role::Modest, vec![phase(Place::Disk, 1.0)]);
-        floor.start("nothing", Urgency::Patient, Role::Modest, Vec::new());
+        floor.start("a", Urgency::Patient, false, vec![phase(Place::Disk, 1.0)]);
+        floor.start("b", Urgency::Patient, false, vec![phase(Place::Disk, 1.0)]);
+        floor.start("nothing", Urgency::Patient, false, Vec::new());
         assert_eq!(run(&mut floor), [("nothing", 0.0), ("a", 2.0), ("b", 2.0)]);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::arrivals::{fits, slots, Source};
-use super::floor::{Ended, Floor, Phase, Place, Role};
+use super::floor::{Ended, Floor, Phase, Place};
 use super::outcome::{Outcome, Shares, Tally};
 use super::recorder::{Doing, Recorder};
 use super::scenario::{Drawn, Scenario, Stages};
@@ -298,7 +298,7 @@ impl<'a> Run<'a> {
                 self.held += costs.residency().0;
                 let seconds = costs.srs.0 as f64 / self.scenario.profile.disk.0 as f64;
                 let phases = vec![Phase { place: Place::Disk, seconds }];
-                self.floor.start(Work::Load(circuit), circuit.kind.urgency(), Role::Modest, phases);
+                self.floor.start(Work::Load(circuit), circuit.kind.urgency(), false, phases);
             }
             Action::DropCircuit { circuit } => {
                 self.held -= self.costs(circuit)?.residency().0;
@@ -349,7 +349,7 @@ impl<'a> Run<'a> {
         (part.stages, part.witness) = (Some(stages), Some(claim));
         self.held += self.costs(circuit)?.witness.0;
         self.recorder.doing(self.floor.now(), at(job, partition), Some(Doing::Synthesis));
-        self.floor.start(Work::Synthesis(job, partition), circuit.kind.urgency(), Role::Modest, phases);
+        self.floor.start(Work::Synthesis(job, partition), circuit.kind.urgency(), false, phases);
         Ok(())
     }
 
@@ -364,12 +364,11 @@ impl<'a> Run<'a> {
         if on_device {
             phases.push(Phase { place: Place::Device(device), seconds: stages.kernels });
         }
-        let role = if on_device { Role::Modest } else { Role::Heavy };
         self.waiting -= 1;
         self.turns += 1;
         self.held += self.slot_cost(job, partition)?.0 .0;
         self.recorder.doing(self.floor.now(), at(job, partition), Some(Doing::Start));
-        self.floor.start(Work::Start(job, partition), circuit.kind.urgency(), role, phases);
+        self.floor.start(Work::Start(job, partition), circuit.kind.urgency(), !on_device, phases);
         Ok(())
     }
 
@@ -388,8 +387,8 @@ impl<'a> Run<'a> {
         }
         self.held += self.slot_cost(job, partition)?.1 .0;
         self.recorder.doing(self.floor.now(), at(job, partition), Some(Doing::Finish));
-        let role = if self.scenario.devices == 0 { Role::Finishing } else { Role::Modest };
-        self.floor.start(Work::Finish(job, partition), circuit.kind.urgency(), role, phases);
+        let overrides = self.scenario.devices == 0;
+        self.floor.start(Work::Finish(job, partition), circuit.kind.urgency(), overrides, phases);
         Ok(())
     }
 

@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use super::floor::{Ended, Floor, Phase, Place, Role, Task};
+use super::floor::{Ended, Floor, Phase, Place, Task};
 use super::outcome::{Killed, Outcome, Shares, Tally};
 use super::profile::{CircuitProfile, Materialised, Prior};
 use super::recorder::{Doing, Recorder};
@@ -247,7 +247,7 @@ impl<'a> Run<'a> {
         let phases = vec![worker(stages.synthesis - evaluation), worker(evaluation)];
         self.stages[partition] = Some(stages);
         self.doing(partition, Some(Doing::Synthesis));
-        self.floor.start(Work::Synthesis(partition), Urgency::Patient, Role::Modest, phases);
+        self.floor.start(Work::Synthesis(partition), Urgency::Patient, false, phases);
         Ok(())
     }
 
@@ -259,7 +259,7 @@ impl<'a> Run<'a> {
         let kernels = |seconds| Phase { place: Place::Device(device), seconds };
         let phases = vec![stages.start, kernels(used), kernels(stages.kernels - used)];
         self.doing(partition, Some(Doing::Start));
-        self.floor.start(Work::Device(partition), Urgency::Patient, Role::Modest, phases);
+        self.floor.start(Work::Device(partition), Urgency::Patient, false, phases);
         Ok(())
     }
 
@@ -274,7 +274,7 @@ impl<'a> Run<'a> {
                 let stages = stages.ok_or_else(|| Error::internal("nothing left the device"))?;
                 let phases = vec![stages.finish, stages.verify];
                 self.doing(partition, Some(Doing::Finish));
-                self.floor.start(Work::Finish(partition), Urgency::Patient, Role::Modest, phases);
+                self.floor.start(Work::Finish(partition), Urgency::Patient, false, phases);
             }
             Work::Finish(partition) if last => {
                 self.doing(partition, None);

@@ -1,7 +1,6 @@
 //! What finishes a proof does not wait for the next proof's heavy step.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::world::{config, fake, lane, reached, Held, World};
 use crate::kind::{ProofKind, Urgency};
@@ -13,19 +12,6 @@ const KIND: ProofKind = ProofKind::PorepC2;
 fn world() -> World {
     let (backend, slot) = lane(Urgency::Patient, 1);
     World::with_slots(config(), backend, vec![slot])
-}
-
-/// Starts two jobs; the first gets to its end only when the second wants its slot.
-fn two_jobs(world: &World, first_step: &Held) -> [String; 2] {
-    let first = world.start("first", KIND, 1);
-    reached(first_step);
-    let second = world.start("second", KIND, 1);
-    world.until("queued", |_| world.waits_for(&second) == "slot");
-    [first, second]
-}
-
-fn begun(world: &World, job: &str) -> usize {
-    world.engine.shared.registry.find(job).unwrap().cancel.begun()
 }
 
 fn unanswered(world: &World, job: &str) -> bool {
@@ -45,26 +31,6 @@ fn every_proof_of_a_queue_is_finished_while_the_next_heavy_step_runs() {
         gate.open();
     }
     world.proved(&job, gates.len());
-    world.nothing_is_booked();
-}
-
-#[test]
-fn a_heavy_step_stands_back_while_a_proof_as_urgent_is_finished() {
-    let world = world();
-    let (first_start, finish) = (Held::default(), Held::default());
-    world.backend.on_start([first_start.fault()]);
-    world.backend.on_finish([finish.fault()]);
-    let [first, second] = two_jobs(&world, &first_start);
-    first_start.open();
-    reached(&finish);
-    world.until("in its turn", |status| status.slots[0].job_id == second);
-    let before = begun(&world, &second);
-    std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(begun(&world, &second), before, "chunks began");
-    finish.open();
-    for job in [first, second] {
-        world.proved(&job, 1);
-    }
     world.nothing_is_booked();
 }
 

@@ -130,7 +130,7 @@ fn every_mix_of_kinds_ends_on_pools_of_one_thread() {
 }
 
 #[test]
-fn work_of_one_urgency_counts_no_pause() {
+fn work_of_one_urgency_pauses_nothing() {
     let lanes = lanes(2);
     let jobs: Vec<_> = (0..6)
         .map(|i| lanes.world.start(&i.to_string(), [ProofKind::PorepC2, ProofKind::SnapUpdate][i % 2], 3))
@@ -150,7 +150,7 @@ fn a_slots_projection_has_its_devices_memory() {
 }
 
 #[test]
-fn work_that_one_pauses_for_the_other_may_not_share_a_pool() {
+fn steps_that_must_not_wait_for_each_other_may_not_share_a_pool() {
     let world = World::new();
     let (_, patient) = lane(Urgency::Patient, 1);
     let shared = &world.engine.shared;
