@@ -27,9 +27,9 @@ use ground::Ground;
 /// Clients of each engine.
 const CLIENTS: u64 = 3;
 /// The load comes in parts; between them everything must come back.
-const PARTS: u32 = 4;
+const PARTS: u32 = 6;
 /// After so many parts every thread has run and memory has its level.
-const WARM: usize = 2;
+const WARM: usize = 4;
 /// Resident memory at the end may differ so much from its level.
 const DRIFT: f64 = 0.02;
 const LOOK: Duration = Duration::from_millis(200);
