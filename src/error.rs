@@ -1,6 +1,7 @@
 //! One error type for the whole library, with codes that are stable across versions.
 
 use std::fmt;
+use std::time::Duration;
 
 /// Result of every fallible function of this library.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -103,12 +104,19 @@ impl Code {
 pub struct Error {
     code: Code,
     message: String,
+    retry_after: Option<Duration>,
 }
 
 impl Error {
     /// An error with this code and message.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Error { code, message: message.into() }
+        Error { code, message: message.into(), retry_after: None }
+    }
+
+    /// [`Code::Busy`]: the same call may succeed after a while, in whole seconds.
+    pub fn busy(why: impl fmt::Display, retry_after: Duration) -> Self {
+        let message = format!("{why}; retry in {} s", retry_after.as_secs());
+        Error { code: Code::Busy, message, retry_after: Some(retry_after) }
     }
 
     /// An operating-system error, with what was attempted.
@@ -129,6 +137,11 @@ impl Error {
     /// The text, without the code's name.
     pub fn message(&self) -> &str {
         &self.message
+    }
+
+    /// When the same call may be tried again, where that is worth it.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.retry_after
     }
 
     /// The same error, with where it happened put before its message.
@@ -163,5 +176,12 @@ mod tests {
     fn place_comes_before_the_message() {
         let e = Error::new(Code::NotFound, "no job").at("cancel");
         assert_eq!(e.to_string(), "not_found: cancel: no job");
+    }
+
+    #[test]
+    fn busy_has_a_hint_in_words_and_in_numbers() {
+        let e = Error::busy("the intake is full", Duration::from_secs(7)).at("submit");
+        assert_eq!(e.to_string(), "busy: submit: the intake is full; retry in 7 s");
+        assert_eq!(e.retry_after(), Some(Duration::from_secs(7)));
     }
 }

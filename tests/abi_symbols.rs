@@ -69,6 +69,7 @@ fn the_table_holds_the_exported_functions() {
         ("forebay_error_code", table.error_code as usize),
         ("forebay_error_message", table.error_message as usize),
         ("forebay_error_free", table.error_free as usize),
+        ("forebay_error_retry_ms", table.error_retry_ms as usize),
         ("forebay_code_name", table.code_name as usize),
     ];
     for (name, member) in members {

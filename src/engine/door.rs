@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
+use std::time::Duration;
 
 use prost::Message as _;
 
@@ -48,10 +49,8 @@ impl Gate {
         let before = self.decoding.fetch_add(bytes, Ordering::Relaxed);
         let passing = Passing { gate: self, bytes };
         if before.saturating_add(bytes) > limit.0 {
-            return Err(Error::new(
-                Code::Busy,
-                format!("requests of {} are being decoded; retry in 1 s", Bytes(before)),
-            ));
+            let why = format!("requests of {} are being decoded", Bytes(before));
+            return Err(Error::busy(why, Duration::from_secs(1)));
         }
         Ok(passing)
     }

@@ -135,6 +135,8 @@ pub struct forebay_api_v1 {
     pub error_free: unsafe extern "C" fn(error: *mut forebay_error),
     /// forebay_code_name
     pub code_name: unsafe extern "C" fn(code: i32) -> *const c_char,
+    /// forebay_error_retry_ms
+    pub error_retry_ms: unsafe extern "C" fn(error: *const forebay_error) -> u64,
 }
 
 static API_V1: forebay_api_v1 = forebay_api_v1 {
@@ -162,6 +164,7 @@ static API_V1: forebay_api_v1 = forebay_api_v1 {
     error_message: forebay_error_message,
     error_free: forebay_error_free,
     code_name: forebay_code_name,
+    error_retry_ms: forebay_error_retry_ms,
 };
 
 /// The ABI version of the loaded library; compare with FOREBAY_ABI_VERSION.

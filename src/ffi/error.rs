@@ -20,6 +20,7 @@ pub struct forebay_error {
 struct ErrorObject {
     code: Code,
     message: CString,
+    retry_ms: u64,
 }
 
 /// The number of a code as calls return it.
@@ -31,8 +32,9 @@ pub(super) fn number(code: Code) -> i32 {
 pub(super) fn hand_out(error: &Error) -> *mut forebay_error {
     let text = error.message().replace('\0', "\u{FFFD}");
     let message = CString::new(text).unwrap_or_default();
+    let retry_ms = error.retry_after().map_or(0, |hint| u64::try_from(hint.as_millis()).unwrap_or(u64::MAX));
     ERRORS
-        .insert(ErrorObject { code: error.code(), message })
+        .insert(ErrorObject { code: error.code(), message, retry_ms })
         .map_or(ptr::null_mut(), ptr::without_provenance_mut)
 }
 
@@ -69,6 +71,13 @@ pub extern "C" fn forebay_error_message(error: *const forebay_error) -> *const c
         // The registry keeps the text where it is until the object is freed.
         ERRORS.get(error.addr()).map_or(UNKNOWN.as_ptr(), |found| found.message.as_ptr())
     })
+}
+
+/// Milliseconds after which the same call may be tried again: where the code is FOREBAY_CODE_BUSY. 0 where there
+/// is no such hint, and where `error` is NULL or not a live error object.
+#[no_mangle]
+pub extern "C" fn forebay_error_retry_ms(error: *const forebay_error) -> u64 {
+    guarded_or(0, || ERRORS.get(error.addr()).map_or(0, |found| found.retry_ms))
 }
 
 /// Frees an error. NULL, a freed or a foreign handle does nothing.
@@ -131,9 +140,14 @@ mod tests {
         let error = hand_out(&Error::new(Code::NotFound, "no\0job"));
         assert_eq!(forebay_error_code(error), Code::NotFound as i32);
         assert_eq!(look(error).unwrap().1, "no\u{FFFD}job");
+        assert_eq!(forebay_error_retry_ms(error), 0);
         forebay_error_free(error);
         forebay_error_free(error);
         assert_eq!(forebay_error_code(error), Code::Closed as i32);
+        let busy = hand_out(&Error::busy("full", std::time::Duration::from_secs(2)));
+        assert_eq!(forebay_error_retry_ms(busy), 2000);
+        forebay_error_free(busy);
+        assert_eq!(forebay_error_retry_ms(busy), 0);
         assert_eq!(forebay_error_code(std::ptr::dangling()), Code::InvalidArgument as i32);
         assert_eq!(forebay_error_code(ptr::null()), 0);
     }

@@ -21,7 +21,7 @@ pub use buffer::{forebay_buffer, forebay_buffer_data, forebay_buffer_free, foreb
 pub use circuit::{forebay_evict, forebay_headroom, forebay_preload};
 pub use error::{
     forebay_code_name, forebay_error, forebay_error_code, forebay_error_free, forebay_error_message,
-    FOREBAY_OK,
+    forebay_error_retry_ms, FOREBAY_OK,
 };
 pub use handle::{forebay_close, forebay_engine, forebay_open, FOREBAY_CLOSE_CANCEL, FOREBAY_CLOSE_DRAIN};
 pub use job::{forebay_cancel, forebay_poll, forebay_submit, forebay_wait};

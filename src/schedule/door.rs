@@ -94,7 +94,7 @@ impl Scheduler {
 
     pub(super) fn busy(&self, why: &str) -> Error {
         let seconds = self.answer_interval.div_ceil(1_000_000_000).clamp(1, 60);
-        Error::new(Code::Busy, format!("{why}; retry in {seconds} s"))
+        Error::busy(why, std::time::Duration::from_secs(seconds))
     }
 
     fn enqueue(&mut self, submission: Submission) -> usize {
