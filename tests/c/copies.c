@@ -1,5 +1,5 @@
-// The library loaded twice, a second copy of it, engines of different budgets, and handles that outlive dlclose.
-// Usage: copies LIBRARY COPY_OF_IT CONFIG_FILE REQUEST_FILE. Exits 0 when every check holds.
+// The library loaded twice, a second copy of it, engines of different budgets, and handles that outlive
+// dlclose. Usage: copies LIBRARY COPY_OF_IT CONFIG_FILE REQUEST_FILE. Exits 0 when every check holds.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -33,7 +33,8 @@ static struct bytes limited(struct bytes config, const char* limit) {
     CHECK(changed.data != NULL && at != NULL);
     const char* after = strchr(at, '\n');
     CHECK(after != NULL);
-    changed.len = (size_t)sprintf((char*)changed.data, "%.*slimit = \"%s\"%s", (int)(at - text), text, limit, after);
+    changed.len =
+        (size_t)sprintf((char*)changed.data, "%.*slimit = \"%s\"%s", (int)(at - text), text, limit, after);
     return changed;
 }
 
@@ -99,7 +100,8 @@ static void* use_and_end_late(void* argument) {
     return NULL;
 }
 
-static void handles_outlive_dlclose(const char* path, void* library, struct bytes config, struct bytes request) {
+static void handles_outlive_dlclose(const char* path, void* library, struct bytes config,
+                                    struct bytes request) {
     struct guest guest = {.engine = open_engine(config)};
     atomic_int heard;
     atomic_init(&heard, 0);

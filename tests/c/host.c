@@ -64,7 +64,6 @@ const forebay_api_v1* table(void* library, uint32_t version) {
     return function(version);
 }
 
-
 static uint64_t varint(const uint8_t** at, const uint8_t* end) {
     uint64_t value = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {

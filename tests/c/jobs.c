@@ -83,9 +83,7 @@ static void* wait_through_close(void* argument) {
     return NULL;
 }
 
-static void ignore(int signal) {
-    (void)signal;
-}
+static void ignore(int signal) { (void)signal; }
 
 // Signals that come while a thread waits neither end the wait nor change what it gets.
 static void interrupted(forebay_engine* engine, struct bytes request) {

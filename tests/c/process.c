@@ -17,14 +17,14 @@
 static const int32_t CLOSED = FOREBAY_CODE_CLOSED;
 
 // Expects the refusal that every call gets in a child.
-#define REFUSED(call)                                                           \
-    do {                                                                        \
-        forebay_error* error = NULL;                                            \
-        CHECK((call) == CLOSED);                                                \
-        CHECK(api->error_code(error) == CLOSED);                                \
-        CHECK(strstr(api->error_message(error), "forked") != NULL);             \
-        api->error_free(error);                                                 \
-        CHECK(api->error_retry_ms(error) == 0);                                 \
+#define REFUSED(call)                                               \
+    do {                                                            \
+        forebay_error* error = NULL;                                \
+        CHECK((call) == CLOSED);                                    \
+        CHECK(api->error_code(error) == CLOSED);                    \
+        CHECK(strstr(api->error_message(error), "forked") != NULL); \
+        api->error_free(error);                                     \
+        CHECK(api->error_retry_ms(error) == 0);                     \
     } while (0)
 
 static void in_child(forebay_engine* engine, forebay_buffer* kept, forebay_error* failed) {

@@ -1,5 +1,5 @@
-// Every text of the interface with a NUL in it, in broken UTF-8, and too long; every place for a result, misaligned;
-// frees that race.
+// Every text of the interface with a NUL in it, in broken UTF-8, and too long; every place for a result,
+// misaligned; frees that race.
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-// A log callback that throws: the event is lost, and nothing else. Usage: throws LIBRARY. Exits 0 when that holds.
+// A log callback that throws: the event is lost, and nothing else. Usage: throws LIBRARY. Exits 0 when that
+// holds.
 #include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -36,7 +37,8 @@ bool run(void* library) {
     if (!expect(symbol != nullptr, "the table is there")) return false;
     std::memcpy(&function, &symbol, sizeof function);
     api = function(FOREBAY_ABI_VERSION);
-    if (!expect(api->set_log(FOREBAY_LOG_DEBUG, complain, nullptr, nullptr) == FOREBAY_OK, "set")) return false;
+    if (!expect(api->set_log(FOREBAY_LOG_DEBUG, complain, nullptr, nullptr) == FOREBAY_OK, "set"))
+        return false;
     pthread_t threads[3];
     for (pthread_t& thread : threads) pthread_create(&thread, nullptr, fail_often, nullptr);
     for (pthread_t thread : threads) pthread_join(thread, nullptr);

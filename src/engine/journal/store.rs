@@ -48,8 +48,8 @@ struct Index {
 struct Guarded(Option<Database>);
 
 impl Guarded {
-    fn get(&self) -> std::result::Result<&Database, redb::Error> {
-        self.0.as_ref().ok_or_else(|| redb::Error::Corrupted("the database is closed".into()))
+    fn get(&self) -> std::result::Result<&Database, Failed> {
+        self.0.as_ref().ok_or_else(|| Failed("the database is closed".into()))
     }
 }
 
@@ -114,12 +114,26 @@ fn system(error: std::io::Error) -> Failure {
     Failure::System(error.to_string())
 }
 
+/// What redb says of a failure; its own errors are large.
+struct Failed(String);
+
+macro_rules! from_redb {
+    ($($error:ident),*) => {
+        $(impl From<redb::$error> for Failed {
+            fn from(error: redb::$error) -> Failed {
+                Failed(error.to_string())
+            }
+        })*
+    };
+}
+
+from_redb!(TransactionError, TableError, StorageError, CommitError, CompactionError);
+
 /// Runs code of redb, which may panic on a file that was written by something else.
-fn caught<T>(body: impl FnOnce() -> std::result::Result<T, redb::Error>) -> Result<T> {
-    let failed = |what: String| Error::new(Code::System, what);
+fn caught<T>(body: impl FnOnce() -> std::result::Result<T, Failed>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(result) => result.map_err(|error| failed(error.to_string())),
-        Err(_) => Err(failed("the database panicked".into())),
+        Ok(result) => result.map_err(|Failed(what)| Error::new(Code::System, what)),
+        Err(_) => Err(Error::new(Code::System, "the database panicked")),
     }
 }
 
