@@ -1,6 +1,7 @@
 //! `forebay-bench NAME`: measures forebay beside its peers in one run and prints a table. Every figure in
 //! the documents comes from here.
 
+mod abi;
 mod admission;
 mod concrete;
 mod contest;
@@ -119,6 +120,8 @@ enum Bench {
     Soak,
     /// A mix of real requests against the same mix simulated from a measured profile.
     Plan,
+    /// What the C ABI and `forebay serve` cost a request beyond the Rust call.
+    Abi,
     /// Memory over time while several requests run under a limit; draws a picture.
     Timeline,
 }
@@ -167,6 +170,7 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         Bench::Urgent => urgent::run(&world, kind, &arguments.load),
         Bench::Soak => soak::run(&world, &arguments.load),
         Bench::Plan => plan::run(&world, &arguments.plan),
+        Bench::Abi => abi::run(&world),
         Bench::Timeline => timeline::run(&world, kind, threads, &arguments.timeline),
     }
 }

@@ -2,10 +2,13 @@
 //! megabytes is neither decoded twice nor written again.
 
 use bytes::{Buf, Bytes};
+use forebay::{Code, Error};
 use prost::encoding::{decode_key, decode_varint, skip_field, DecodeContext, WireType};
 use prost::Message;
 use tonic::codec::{DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::Status;
+
+use crate::status;
 
 /// A message that was not decoded.
 #[derive(Clone, Debug, Default)]
@@ -28,9 +31,7 @@ macro_rules! decoded {
     ($($message:ty),* $(,)?) => {$(
         impl Incoming for $message {
             fn read(buffer: &mut DecodeBuf<'_>) -> Result<Self, Status> {
-                <$message>::decode(buffer).map_err(|e| Status::invalid_argument(format!(
-                    "not a {}: {e}", stringify!($message)
-                )))
+                <$message>::decode(buffer).map_err(|e| malformed(format!("not the message of this call: {e}")))
             }
         }
     )*};
@@ -95,31 +96,35 @@ impl<U: Incoming> Decoder for Read<U> {
     }
 }
 
+fn malformed(text: impl Into<String>) -> Status {
+    status::of(&Error::new(Code::InvalidRequest, text))
+}
+
 /// Field 1 of a `cuzk.v1.ProveRequest`: the request as it would be submitted.
 pub fn submission(prove: &Bytes) -> Result<Bytes, Status> {
     const SUBMIT: u32 = 1;
-    let malformed = |e: prost::DecodeError| Status::invalid_argument(format!("not a cuzk.v1.ProveRequest: {e}"));
+    let broken = |e: prost::DecodeError| malformed(format!("not a cuzk.v1.ProveRequest: {e}"));
     let mut rest = prove.clone();
     let mut found = None;
     while rest.has_remaining() {
-        let (tag, kind) = decode_key(&mut rest).map_err(malformed)?;
+        let (tag, kind) = decode_key(&mut rest).map_err(broken)?;
         if tag != SUBMIT || kind != WireType::LengthDelimited {
-            skip_field(kind, tag, &mut rest, DecodeContext::default()).map_err(malformed)?;
+            skip_field(kind, tag, &mut rest, DecodeContext::default()).map_err(broken)?;
             continue;
         }
-        let length = decode_varint(&mut rest).map_err(malformed)?;
+        let length = decode_varint(&mut rest).map_err(broken)?;
         if length > rest.remaining() as u64 {
-            return Err(Status::invalid_argument(format!(
-                "not a cuzk.v1.ProveRequest: field 1 has {length} bytes, {} are left",
-                rest.remaining()
+            let left = rest.remaining();
+            return Err(malformed(format!(
+                "not a cuzk.v1.ProveRequest: field 1 has {length} bytes, {left} are left"
             )));
         }
         if found.is_some() {
-            return Err(Status::invalid_argument("a cuzk.v1.ProveRequest has field 1 (submit) twice; expected one"));
+            return Err(malformed("a cuzk.v1.ProveRequest has field 1 (submit) twice; expected one"));
         }
         found = Some(rest.split_to(length as usize));
     }
-    found.ok_or_else(|| Status::invalid_argument("a cuzk.v1.ProveRequest without field 1 (submit)"))
+    found.ok_or_else(|| malformed("a cuzk.v1.ProveRequest without field 1 (submit)"))
 }
 
 #[cfg(test)]
@@ -128,7 +133,8 @@ mod tests {
     use forebay::wire::{ProveRequest, SubmitProofRequest};
 
     fn prove() -> ProveRequest {
-        let submit = SubmitProofRequest { request_id: "id".into(), miner_id: 7, ..SubmitProofRequest::default() };
+        let submit =
+            SubmitProofRequest { request_id: "id".into(), miner_id: 7, ..SubmitProofRequest::default() };
         ProveRequest { submit: Some(submit) }
     }
 
@@ -148,7 +154,9 @@ mod tests {
         let whole = prove().encode_to_vec();
         let twice = [whole.clone(), whole.clone()].concat();
         let cut = whole[..whole.len() - 1].to_vec();
-        for (bytes, says) in [(vec![], "without field 1"), (twice, "twice"), (cut, "are left"), (vec![0xff], "not a")] {
+        for (bytes, says) in
+            [(vec![], "without field 1"), (twice, "twice"), (cut, "are left"), (vec![0xff], "not a")]
+        {
             let status = submission(&Bytes::from(bytes)).unwrap_err();
             assert_eq!(status.code(), tonic::Code::InvalidArgument);
             assert!(status.message().contains(says), "{status}");

@@ -132,7 +132,8 @@ impl Layered {
         let router = self.transport.layer(bound).add_routes(self.routes);
         match listener {
             Listener::Tcp(tcp) => {
-                let incoming = TcpIncoming::from(tcp).with_nodelay(Some(true)).with_keepalive(Some(KEEPALIVE));
+                let incoming =
+                    TcpIncoming::from(tcp).with_nodelay(Some(true)).with_keepalive(Some(KEEPALIVE));
                 Box::pin(router.serve_with_incoming_shutdown(incoming, closed))
             }
             Listener::Unix(unix, file) => Box::pin(async move {
@@ -187,7 +188,10 @@ fn transport(tls: Option<ServerTlsConfig>) -> Result<tonic::transport::Server> {
         .tcp_nodelay(true);
     let Some(tls) = tls else { return Ok(server) };
     server.tls_config(tls).map_err(|e| {
-        let text = format!("serve.tls_certificate, serve.tls_key or serve.tls_client_ca cannot be used: {}", chain(&e));
+        let text = format!(
+            "serve.tls_certificate, serve.tls_key or serve.tls_client_ca cannot be used: {}",
+            chain(&e)
+        );
         Error::new(Code::InvalidConfig, text)
     })
 }
@@ -221,9 +225,8 @@ async fn services(engine: &Arc<Engine>, options: &Options) -> Result<(HealthRepo
     let proving = ProvingEngineServer::new(Proving::new(engine.clone(), options.orphan))
         .max_decoding_message_size(MAX_MESSAGE)
         .max_encoding_message_size(MAX_MESSAGE);
-    let reflection = |version: &str| {
-        Error::internal(format!("the descriptors for reflection {version} cannot be read"))
-    };
+    let reflection =
+        |version: &str| Error::internal(format!("the descriptors for reflection {version} cannot be read"));
     let builder = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(DESCRIPTORS)

@@ -65,7 +65,13 @@ impl Uploads {
         let (mut head, body) = request.into_parts();
         let place = Place::default();
         head.extensions.insert(place.clone());
-        let bounded = Bounded { body, uploads: self.clone(), place, received: 0, state: State::Waiting(acquire(&self.small)) };
+        let bounded = Bounded {
+            body,
+            uploads: self.clone(),
+            place,
+            received: 0,
+            state: State::Waiting(acquire(&self.small)),
+        };
         Request::from_parts(head, tonic::body::Body::new(bounded))
     }
 }
