@@ -36,7 +36,6 @@ address() {
     host copies tests/c/{copies,host}.c
     "${CXX:-c++}" -std=c++17 -g -fsanitize=address -Iinclude tests/c/throws.cpp -o "$out/throws" -pthread -ldl
     export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1:abort_on_error=0
-    # An overflow that the sanitizer must find, so that a run that finds nothing says something.
     "$out/throws" "$library"
     if [ -z "$cache" ]; then
         printf 'threads = 2\n[memory]\nlimit = "1GiB"\n' >"$out/forebay.toml"
