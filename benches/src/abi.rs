@@ -14,7 +14,6 @@ use forebay::kind::ProofKind;
 use forebay::units::Bytes;
 use forebay::wire::await_proof_response::Status;
 use forebay::wire::{AwaitProofResponse, ProveRequest, ProveResponse, SubmitProofRequest};
-use forebay_sector::Message as _;
 use forebay_server::{Options, Server, Stop};
 use prost::Message;
 use tokio::sync::watch;
