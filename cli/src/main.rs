@@ -12,6 +12,7 @@ mod plan;
 mod progress;
 mod prove;
 mod setup;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,7 @@ enum Command {
     Prove(prove::Args),
     Params(params::Args),
     Plan(Box<plan::Args>),
+    Verify(verify::Args),
 }
 
 fn main() -> ExitCode {
@@ -50,11 +52,15 @@ fn main() -> ExitCode {
             args.measure.use_parameter_folder();
         }
     }
+    if let Command::Verify(args) = &cli.command {
+        args.use_parameter_folder();
+    }
     let result = logging::start(&cli.logging).and_then(|()| match &cli.command {
         Command::Demo(args) => demo::run(args),
         Command::Prove(args) => prove::run(args),
         Command::Params(args) => params::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Verify(args) => verify::run(args),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,
