@@ -15,10 +15,13 @@ struct Kernels {
     const TransformKernels* transforms;
     // For measurements: elements are held in the kernels' own form from the first round to the last.
     void (*repeat_product)(const ProductBatch& batch);
-    // Points whose additions share an inversion: enough that its cost does not show, few enough for a share
-    // of the second-level cache.
+    // Entries whose runs are summed together: enough that the last rounds, with few pairs, are rare.
     size_t chunk_g1 = 2048;
     size_t chunk_g2 = 2048;
+    // Additions that share an inversion at most: enough that its cost does not show, few enough that their
+    // operands stay in the second-level cache from the first pass to the second.
+    size_t batch_g1 = 2048;
+    size_t batch_g2 = 2048;
 };
 
 // The sets that this processor runs, the fastest first and the portable one last.

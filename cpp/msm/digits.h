@@ -2,6 +2,7 @@
 // every window but the last, so that each digit can be read on its own, without carries.
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 
 #include "field/field.h"
@@ -15,6 +16,21 @@ constexpr unsigned kMaxWindow = 20;
 struct Digit {
     uint32_t magnitude;  // 0 to 2^(window - 1)
     uint32_t negative;
+};
+
+// Where the digits of a window are.
+struct DigitReader {
+    unsigned word, shift;
+    uint32_t mask;
+    int32_t half;
+
+    Digit read(const uint64_t recoded[4]) const {
+        const auto pair = static_cast<unsigned __int128>(recoded[word + 1]) << 64 | recoded[word];
+        const int32_t value = static_cast<int32_t>(static_cast<uint32_t>(pair >> shift) & mask) - half;
+        const int32_t negative = value >> 31;
+        const auto sign = static_cast<uint32_t>(recoded[3] >> 63);
+        return {static_cast<uint32_t>((value ^ negative) - negative), sign ^ (negative & 1u)};
+    }
 };
 
 class Recoder {
@@ -41,20 +57,21 @@ class Recoder {
         scalar[3] |= static_cast<uint64_t>(negative) << 63;
     }
 
-    Digit digit(const uint64_t recoded[4], unsigned w) const {
-        const unsigned bit = w * window_, limb = bit / 64, shift = bit % 64;
-        uint64_t raw = recoded[limb] >> shift;
-        if (shift + window_ > 64 && limb < 3) raw |= recoded[limb + 1] << (64 - shift);
-        const uint32_t sign = static_cast<uint32_t>(recoded[3] >> 63);
-        if (w + 1 == windows_) {
-            const unsigned top_bits = kScalarBits - bit;
-            return {static_cast<uint32_t>(raw & ((uint64_t{1} << top_bits) - 1)), sign};
-        }
-        const int32_t half = int32_t{1} << (window_ - 1);
-        const int32_t value = static_cast<int32_t>(raw & ((uint64_t{1} << window_) - 1)) - half;
-        const int32_t mask = value >> 31;
-        return {static_cast<uint32_t>((value ^ mask) - mask), sign ^ static_cast<uint32_t>(mask & 1)};
+    // Reads the digits of one window.
+    DigitReader reader(unsigned w) const {
+        DigitReader reader;
+        const unsigned bit = w * window_;
+        const bool last = w + 1 == windows_;
+        // The word that the digit ends in, seen from the one before: a digit never needs a third.
+        const unsigned bits = last ? kScalarBits - bit : window_;
+        reader.word = std::min(bit / 64, 2u);
+        reader.shift = bit - 64 * reader.word;
+        reader.mask = static_cast<uint32_t>((uint64_t{1} << bits) - 1);
+        reader.half = last ? 0 : int32_t{1} << (window_ - 1);
+        return reader;
     }
+
+    Digit digit(const uint64_t recoded[4], unsigned w) const { return reader(w).read(recoded); }
 
    private:
     static constexpr uint64_t kOrder[4] = {0xffffffff00000001, 0x53bda402fffe5bfe, 0x3339d80809a1d805,

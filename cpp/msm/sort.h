@@ -47,11 +47,8 @@ class DigitSorter {
                 }
                 recoder_.recode(limbs);
                 std::memcpy(scalars[i].l, limbs, sizeof(limbs));
-                for (unsigned w = 0; w < plan_.windows; w++) {
-                    const Digit digit = recoder_.digit(limbs, w);
-                    if (digit.magnitude != 0) counts(w, block)[(digit.magnitude - 1) >> plan_.fine_bits]++;
-                }
             }
+            for (unsigned w = 0; w < plan_.windows; w++) count(w, block);
         });
         for_each(workers, plan_.lanes, plan_.windows, [&](size_t, size_t w) { counts_to_positions(w); });
     }
@@ -75,6 +72,18 @@ class DigitSorter {
     // Few scalars leave too little in one range for a task.
     size_t range_tasks() const { return std::min(plan_.coarse, plan_.blocks); }
 
+    void count(unsigned w, size_t block) {
+        const DigitReader reader = recoder_.reader(w);
+        const unsigned fine_bits = plan_.fine_bits;
+        const Fr* const scalars = scalars_;
+        uint32_t* const ranges = counts(w, block);
+        const size_t end = plan_.block_begin(block + 1);
+        for (size_t i = plan_.block_begin(block); i < end; i++) {
+            const uint32_t magnitude = reader.read(scalars[i].l).magnitude;
+            if (magnitude != 0) ranges[(magnitude - 1) >> fine_bits]++;
+        }
+    }
+
     // Turns counts into the position where each block's entries of a range start.
     void counts_to_positions(size_t w) {
         uint32_t position = 0;
@@ -89,14 +98,19 @@ class DigitSorter {
 
     // Afterwards a block's position is where its entries of the range end.
     void scatter(unsigned first, size_t g, size_t block) {
-        const uint32_t fine_mask = (uint32_t{1} << plan_.fine_bits) - 1;
-        uint32_t* positions = counts(first + g, block);
-        for (size_t i = plan_.block_begin(block); i < plan_.block_begin(block + 1); i++) {
-            const Digit digit = recoder_.digit(scalars_[i].l, first + static_cast<unsigned>(g));
+        const DigitReader reader = recoder_.reader(first + static_cast<unsigned>(g));
+        const unsigned fine_bits = plan_.fine_bits;
+        const uint32_t fine_mask = (uint32_t{1} << fine_bits) - 1;
+        const Fr* const scalars = scalars_;
+        uint32_t* const positions = counts(first + g, block);
+        uint64_t* const staged = staged_[g];
+        const size_t end = plan_.block_begin(block + 1);
+        for (size_t i = plan_.block_begin(block); i < end; i++) {
+            const Digit digit = reader.read(scalars[i].l);
             if (digit.magnitude == 0) continue;
             const uint32_t bucket = digit.magnitude - 1;
             const uint64_t key = (bucket & fine_mask) << 1 | digit.negative;
-            staged_[g][positions[bucket >> plan_.fine_bits]++] =
+            staged[positions[bucket >> fine_bits]++] =
                 key << 32 | (static_cast<uint32_t>(i) << 1 | digit.negative);
         }
     }

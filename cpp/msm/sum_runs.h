@@ -34,11 +34,17 @@ size_t chunk_entries(const Kernels& kernels) {
     return sizeof(typename G::Affine) == sizeof(G1::Affine) ? kernels.chunk_g1 : kernels.chunk_g2;
 }
 
+template <class G>
+size_t batch_pairs(const Kernels& kernels) {
+    return sizeof(typename G::Affine) == sizeof(G1::Affine) ? kernels.batch_g1 : kernels.batch_g2;
+}
+
 // Sums `runs` runs of entries (point << 1 | negative) and calls emit(id, sum). Destroys ids and starts.
 template <class G, class Emit>
 void sum_runs(const typename G::Affine* points, const uint32_t* entries, size_t runs,
               const RunScratch<G>& lane, const Emit& emit) {
     const typename G::Affine* source = points;
+    const size_t batch = batch_pairs<G>(lane.kernels);
     bool first_round = true;
     while (runs > 0) {
         const auto operand = [&](uint32_t k) { return first_round ? entries[k] : k << 1; };
@@ -62,7 +68,11 @@ void sum_runs(const typename G::Affine* points, const uint32_t* entries, size_t 
             begin = end;
         }
         lane.starts[kept] = out;
-        add_pairs(lane.kernels, Points<G>{source, source, lane.slots}, lane.pairs, pairs, lane.scratch);
+        // In order, as a sum may take the place of an operand of an earlier one.
+        for (size_t first = 0; first < pairs; first += batch) {
+            add_pairs(lane.kernels, Points<G>{source, source, lane.slots}, lane.pairs + first,
+                      std::min(batch, pairs - first), lane.scratch);
+        }
         source = lane.slots;
         first_round = false;
         runs = kept;

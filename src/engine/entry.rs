@@ -30,11 +30,15 @@ pub(super) struct Identity {
     pub circuit: CircuitId,
 }
 
+/// Called with a job's answer, once.
+pub(super) type Watcher = Box<dyn FnOnce(AwaitProofResponse) + Send>;
+
 struct Progress {
     report: JobReport,
     /// The door's word: the position in the queue, or why the request is refused.
     admission: Option<Result<usize>>,
     answer: Option<AwaitProofResponse>,
+    watchers: Vec<Watcher>,
     /// The keys that its partitions' proofs were verified with.
     keys: BTreeSet<KeyDigest>,
 }
@@ -76,7 +80,13 @@ impl JobEntry {
             identity,
             cancel,
             accepted: Instant::now(),
-            progress: Mutex::new(Progress { report, admission, answer, keys: BTreeSet::new() }),
+            progress: Mutex::new(Progress {
+                report,
+                admission,
+                answer,
+                watchers: Vec::new(),
+                keys: BTreeSet::new(),
+            }),
             changed: Condvar::new(),
         })
     }
@@ -142,8 +152,26 @@ impl JobEntry {
         report.state = result_name(status);
         report.total_ms = millis(self.accepted.elapsed()).max(1);
         report.error = error.unwrap_or_default();
-        progress.answer = Some(response(report, status, proof));
+        let answer = response(report, status, proof);
+        progress.answer = Some(answer.clone());
         self.changed.notify_all();
+        let watchers = std::mem::take(&mut progress.watchers);
+        drop(progress);
+        for watcher in watchers {
+            tell(watcher, answer.clone());
+        }
+    }
+
+    /// Has the watcher called with the answer, now where there is one.
+    pub fn watch(&self, watcher: Watcher) {
+        let mut progress = lock(&self.progress);
+        match progress.answer.clone() {
+            None => progress.watchers.push(watcher),
+            Some(answer) => {
+                drop(progress);
+                tell(watcher, answer);
+            }
+        }
     }
 
     /// The answer, or the job's name with this status.
@@ -173,6 +201,13 @@ impl JobEntry {
     fn without_answer(&self, status: Status) -> AwaitProofResponse {
         let job_id = self.identity.job_id.clone();
         AwaitProofResponse { job_id, status: status.into(), ..AwaitProofResponse::default() }
+    }
+}
+
+/// A watcher is foreign code: its panic ends here.
+fn tell(watcher: Watcher, answer: AwaitProofResponse) {
+    if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| watcher(answer))).is_err() {
+        tracing::error!("a function that was to hear of an answer ended in a panic");
     }
 }
 

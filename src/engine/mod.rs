@@ -15,7 +15,7 @@ mod snapshot;
 mod status;
 #[cfg(test)]
 mod tests;
-mod toml_reader;
+pub mod toml_reader;
 mod watch;
 mod work;
 mod workers;
@@ -139,6 +139,17 @@ impl Engine {
     /// A job's answer, or status `UNKNOWN` while it is unfinished.
     pub fn poll(&self, job_id: &str) -> Result<wire::AwaitProofResponse> {
         Ok(self.shared.registry.find(job_id)?.poll(Answer::Unknown))
+    }
+
+    /// Has `watcher` called with the job's answer, once: now where there is one, else from the thread that
+    /// answers, which it must not block. An engine that shuts down answers every job.
+    pub fn when_answered(
+        &self,
+        job_id: &str,
+        watcher: impl FnOnce(wire::AwaitProofResponse) + Send + 'static,
+    ) -> Result<()> {
+        self.shared.registry.find(job_id)?.watch(Box::new(watcher));
+        Ok(())
     }
 
     /// Ends a job as cancelled; false where it had ended before.

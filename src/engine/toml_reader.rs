@@ -7,15 +7,15 @@ use toml::{Table, Value};
 use crate::error::{Code, Error, Result};
 use crate::units::Bytes;
 
-/// One table; keys are taken out as they are read, what is left at the end is unknown.
-pub(super) struct Section {
+/// One table of a configuration; keys are taken out as they are read, what is left at the end is unknown.
+pub struct Section {
     path: String,
     table: Table,
     known: Vec<&'static str>,
 }
 
 /// The error for a key whose value is not what it should be.
-pub(super) fn invalid(key: &str, expected: &str, came: &str) -> Error {
+pub fn invalid(key: &str, expected: &str, came: &str) -> Error {
     Error::new(Code::InvalidConfig, format!("{key}: expected {expected}, found {came}"))
 }
 
@@ -28,7 +28,8 @@ fn describe(value: &Value) -> String {
 }
 
 impl Section {
-    pub(super) fn new(path: &str, table: Table) -> Self {
+    /// A table; `path` is what its keys are told with, empty for the root.
+    pub fn new(path: &str, table: Table) -> Self {
         Section { path: path.into(), table, known: Vec::new() }
     }
 
@@ -51,7 +52,8 @@ impl Section {
         read(&value).map(Some).ok_or_else(|| invalid(&self.full(key), expected, &describe(&value)))
     }
 
-    pub(super) fn count(&mut self, key: &'static str, out: &mut usize) -> Result<()> {
+    /// Reads a whole number, where the key is there.
+    pub fn count(&mut self, key: &'static str, out: &mut usize) -> Result<()> {
         let read = |v: &Value| v.as_integer().and_then(|n| usize::try_from(n).ok());
         if let Some(value) = self.take(key, "a whole number, not negative", read)? {
             *out = value;
@@ -59,7 +61,8 @@ impl Section {
         Ok(())
     }
 
-    pub(super) fn seconds(&mut self, key: &'static str, out: &mut Duration) -> Result<()> {
+    /// Reads a whole number of seconds, where the key is there.
+    pub fn seconds(&mut self, key: &'static str, out: &mut Duration) -> Result<()> {
         let read = |v: &Value| v.as_integer().and_then(|n| u64::try_from(n).ok());
         if let Some(seconds) = self.take(key, "a whole number of seconds", read)? {
             *out = Duration::from_secs(seconds);
@@ -67,24 +70,28 @@ impl Section {
         Ok(())
     }
 
-    pub(super) fn boolean(&mut self, key: &'static str, out: &mut bool) -> Result<()> {
+    /// Reads true or false, where the key is there.
+    pub fn boolean(&mut self, key: &'static str, out: &mut bool) -> Result<()> {
         if let Some(value) = self.take(key, "true or false", Value::as_bool)? {
             *out = value;
         }
         Ok(())
     }
 
-    pub(super) fn take_text(&mut self, key: &'static str) -> Result<Option<String>> {
+    /// A text.
+    pub fn take_text(&mut self, key: &'static str) -> Result<Option<String>> {
         self.take(key, "a text", |v| v.as_str().map(str::to_owned))
     }
 
-    pub(super) fn take_texts(&mut self, key: &'static str) -> Result<Option<Vec<String>>> {
+    /// A list of texts.
+    pub fn take_texts(&mut self, key: &'static str) -> Result<Option<Vec<String>>> {
         self.take(key, "a list of texts", |v| {
             v.as_array()?.iter().map(|item| item.as_str().map(str::to_owned)).collect()
         })
     }
 
-    pub(super) fn take_bytes(&mut self, key: &'static str) -> Result<Option<Bytes>> {
+    /// A size: a text such as `8GiB`, or a number of bytes.
+    pub fn take_bytes(&mut self, key: &'static str) -> Result<Option<Bytes>> {
         self.take(key, "a size such as \"8GiB\"", |v| match v {
             Value::String(text) => text.parse().ok(),
             Value::Integer(n) => u64::try_from(*n).ok().map(Bytes),
@@ -92,13 +99,14 @@ impl Section {
         })
     }
 
-    pub(super) fn section(&mut self, key: &'static str) -> Result<Section> {
+    /// A table in this one; empty where it is absent.
+    pub fn section(&mut self, key: &'static str) -> Result<Section> {
         let table = self.take(key, "a table", |v| v.as_table().cloned())?.unwrap_or_default();
         Ok(Section::new(&self.full(key), table))
     }
 
     /// Refuses what was not read, naming the known key that is nearest.
-    pub(super) fn finish(self) -> Result<()> {
+    pub fn finish(self) -> Result<()> {
         let Some(key) = self.table.keys().next() else { return Ok(()) };
         let nearest = self
             .known

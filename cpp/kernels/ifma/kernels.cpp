@@ -39,14 +39,14 @@ const TransformKernels kTransforms = {
     multiply, combine,
 };
 
-// These additions are fast, so that an inversion is shared by more of them.
-constexpr size_t kChunkG1 = 4096;
-constexpr size_t kChunkG2 = 2048;
+// These additions are so fast that inversions show: fewer of them.
+constexpr size_t kChunkG1 = 8192, kBatchG1 = 2048;
+constexpr size_t kChunkG2 = 4096, kBatchG2 = 1024;
 
 }  // namespace
 
 const Kernels kKernels = {
-    "ifma", add_pairs_g1, add_pairs_g2, &kTransforms, repeat_product, kChunkG1, kChunkG2,
+    "ifma", add_pairs_g1, add_pairs_g2, &kTransforms, repeat_product, kChunkG1, kChunkG2, kBatchG1, kBatchG2,
 };
 
 }  // namespace forebay::FOREBAY_IFMA

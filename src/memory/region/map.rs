@@ -58,13 +58,17 @@ pub(super) fn file(file: &File, len: usize) -> Result<NonNull<u8>> {
     let address = unsafe {
         libc::mmap(std::ptr::null_mut(), len, libc::PROT_READ, libc::MAP_SHARED, file.as_raw_fd(), 0)
     };
-    mapped(address, len)
+    let address = mapped(address, len)?;
+    // Points are read in an order without locality: where kernel and file system can, few large pages are read in.
+    // SAFETY: the mapping was just made.
+    unsafe { advise(address, len) };
+    Ok(address)
 }
 
 /// Asks for huge pages where the mapping is large enough; a mapping that grew must ask again.
 ///
 /// # Safety
-/// `address` must be the start of an anonymous mapping of `len` bytes.
+/// `address` must be the start of a mapping of `len` bytes.
 unsafe fn advise(address: NonNull<u8>, len: usize) {
     if len >= HUGE_PAGE {
         // SAFETY: advice on a mapping, as the caller promises.
