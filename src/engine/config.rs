@@ -1,7 +1,7 @@
 //! The engine's configuration: TOML, parsed once, at open.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::toml_reader::{invalid, Section};
@@ -62,6 +62,10 @@ pub struct Config {
     pub parameter_directories: Vec<PathBuf>,
     /// `cache.directory`: where native parameters and compiled matrices are kept.
     pub cache_directory: PathBuf,
+    /// `journal.file`: where finished proofs are kept over a restart; `None` or empty: nowhere.
+    pub journal_file: Option<PathBuf>,
+    /// `journal.max_proofs`: proofs that the journal keeps; beyond it the oldest leave.
+    pub journal_max_proofs: usize,
     /// `timeouts.KIND`: longest time from acceptance to answer; a kind without one has no limit.
     pub timeouts: BTreeMap<ProofKind, Duration>,
 }
@@ -87,6 +91,8 @@ impl Default for Config {
             intake_max_bytes: Bytes::gib(1),
             parameter_directories: vec![default_parameter_directory()],
             cache_directory: default_cache_directory(),
+            journal_file: None,
+            journal_max_proofs: 10_000,
             timeouts: BTreeMap::new(),
         }
     }
@@ -95,7 +101,15 @@ impl Default for Config {
 /// Synthesis workers beside the configured ones, for PoSt only; the last is kept for winning_post.
 pub(super) const URGENT_WORKERS: usize = 2;
 
+/// More proofs than a journal may keep: each takes some 200 bytes of memory.
+const MAX_JOURNAL: usize = 1_000_000;
+
 impl Config {
+    /// The journal's file, where there is to be one.
+    pub fn journal(&self) -> Option<&Path> {
+        self.journal_file.as_deref().filter(|file| !file.as_os_str().is_empty())
+    }
+
     /// The scheduler's settings for these slots, with no memory yet and nothing learnt about projections.
     pub fn scheduling(&self, slots: Vec<SlotSettings>) -> Settings {
         let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -180,6 +194,13 @@ directories = ["/var/tmp/filecoin-proof-parameters"]
 [cache]
 # Folder for native parameters and compiled matrices. Default: ${XDG_CACHE_HOME:-~/.cache}/forebay.
 directory = "/var/cache/forebay"
+
+[journal]
+# File in which finished proofs are kept, so that a request that comes again after a crash or restart has its proof
+# at once. Default: none; "" is none too.
+file = "/var/lib/forebay/proofs.journal"
+# Proofs that it keeps; beyond it the oldest leave.
+max_proofs = 10000
 
 [timeouts]
 # Seconds from acceptance to answer, by kind; 0 or absent: no limit.
@@ -267,6 +288,12 @@ impl Config {
             self.cache_directory = PathBuf::from(directory);
         }
         cache.finish()?;
+        let mut journal = root.section("journal")?;
+        if let Some(file) = journal.take_text("file")? {
+            self.journal_file = Some(PathBuf::from(file));
+        }
+        journal.count("max_proofs", &mut self.journal_max_proofs)?;
+        journal.finish()?;
         let mut timeouts = root.section("timeouts")?;
         for kind in ProofKind::ALL {
             let mut seconds = 0;
@@ -297,6 +324,7 @@ impl Config {
             ("synthesis_workers", self.synthesis_workers),
             ("intake.max_requests", self.intake_max_requests),
             ("keep_results", self.keep_results),
+            ("journal.max_proofs", self.journal_max_proofs),
         ];
         for (key, value) in positive {
             if value == 0 {
@@ -307,6 +335,10 @@ impl Config {
             if value > 4096 {
                 return Err(invalid(key, "at most 4096", &value.to_string()));
             }
+        }
+        if self.journal_max_proofs > MAX_JOURNAL {
+            let expected = format!("at most {MAX_JOURNAL}");
+            return Err(invalid("journal.max_proofs", &expected, &self.journal_max_proofs.to_string()));
         }
         if let Some(limit) = self.memory_limit.filter(|limit| *limit <= self.memory_margin) {
             let expected = format!("a size above memory.margin ({}) such as \"8GiB\"", self.memory_margin);

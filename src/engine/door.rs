@@ -94,6 +94,9 @@ impl Engine {
         if let Some(entry) = self.shared.registry.same(&request.request_id, &digest)? {
             return again(&entry);
         }
+        if let Some(kept) = self.kept(&request.request_id, &digest)? {
+            return Ok(kept);
+        }
         let task = guarded(&self.shared.tally, "decoding a request", || (self.shared.decode)(&request))?;
         self.queue(request.request_id, digest, task)
     }
@@ -114,6 +117,38 @@ impl Engine {
         Ok(())
     }
 
+    /// The job of a request whose proof is in the journal, answered from its beginning. A proof of another key
+    /// than the one that is there now is of no use.
+    fn kept(&self, request_id: &str, digest: &Digest) -> Result<Option<(Submitted, Option<ProofKind>)>> {
+        let shared = &self.shared;
+        let found = shared.journal.as_ref().and_then(|j| j.find(request_id, digest, &shared.tally));
+        let Some(record) = found else { return Ok(None) };
+        let circuit = record.circuit()?;
+        let key = guarded(&shared.tally, "the catalog", || shared.catalog.key(circuit));
+        if !key.is_ok_and(|key| key.is_some_and(|key| record.is_of_key(&key))) {
+            tracing::info!(request_id, %circuit, "a kept proof is of another key; it is made again");
+            return Ok(None);
+        }
+        let (id, job_id) = self.new_job();
+        let kind = circuit.kind;
+        let identity = Identity { id, job_id, request_id: request_id.into(), digest: *digest, kind, circuit };
+        let report = record.report();
+        let entry = JobEntry::proved(identity, report, record.proof);
+        if let Some(other) = shared.registry.enter(&entry)? {
+            return again(&other).map(Some);
+        }
+        shared.registry.finished(&entry);
+        shared.tally.add(metric::JOURNAL_ANSWERED, &[("kind", kind.name())], 1.0);
+        tracing::info!(request_id, %circuit, answered_ms = record.answered_ms, "answered from the journal");
+        shared.call_hook();
+        again(&entry).map(Some)
+    }
+
+    fn new_job(&self) -> (JobId, String) {
+        let id = JobId(self.door.jobs.fetch_add(1, Ordering::Relaxed));
+        (id, format!("{:08x}-{}", self.tag, id.0))
+    }
+
     fn queue(
         &self,
         request_id: String,
@@ -123,8 +158,7 @@ impl Engine {
         let shared = &self.shared;
         let circuit = task.circuit();
         let projection = shared.projection(circuit)?;
-        let id = JobId(self.door.jobs.fetch_add(1, Ordering::Relaxed));
-        let job_id = format!("{:08x}-{}", self.tag, id.0);
+        let (id, job_id) = self.new_job();
         let (kind, partitions, intake) = (circuit.kind, task.partitions(), task.intake_bytes());
         let identity = Identity { id, job_id: job_id.clone(), request_id, digest, kind, circuit };
         let entry = JobEntry::new(

@@ -1,5 +1,6 @@
 //! One job as its waiters see it.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,7 @@ use super::status::JobReport;
 use crate::cancel::Cancel;
 use crate::error::Result;
 use crate::kind::{CircuitId, ProofKind};
+use crate::prove::KeyDigest;
 use crate::schedule::JobId;
 use crate::wire::{await_proof_response::Status, AwaitProofResponse};
 
@@ -37,6 +39,8 @@ struct Progress {
     admission: Option<Result<usize>>,
     answer: Option<AwaitProofResponse>,
     watchers: Vec<Watcher>,
+    /// The keys that its partitions' proofs were verified with.
+    keys: BTreeSet<KeyDigest>,
 }
 
 /// One accepted job: identity, cancellation, facts so far and, in the end, the answer.
@@ -50,7 +54,16 @@ pub(super) struct JobEntry {
 
 impl JobEntry {
     pub fn new(identity: Identity, cancel: Cancel, report: JobReport) -> Arc<JobEntry> {
-        let report = JobReport {
+        JobEntry::begun(identity, cancel, report, None)
+    }
+
+    /// A job that has its proof already.
+    pub fn proved(identity: Identity, report: JobReport, proof: Vec<u8>) -> Arc<JobEntry> {
+        JobEntry::begun(identity, Cancel::new(), report, Some(proof))
+    }
+
+    fn begun(identity: Identity, cancel: Cancel, report: JobReport, proof: Option<Vec<u8>>) -> Arc<JobEntry> {
+        let mut report = JobReport {
             job_id: identity.job_id.clone(),
             request_id: identity.request_id.clone(),
             kind: identity.kind.name(),
@@ -58,11 +71,22 @@ impl JobEntry {
             state: "queued",
             ..report
         };
+        let admission = proof.is_some().then_some(Ok(0));
+        let answer = proof.map(|proof| {
+            report.state = result_name(Status::Completed);
+            response(&report, Status::Completed, proof)
+        });
         Arc::new(JobEntry {
             identity,
             cancel,
             accepted: Instant::now(),
-            progress: Mutex::new(Progress { report, admission: None, answer: None, watchers: Vec::new() }),
+            progress: Mutex::new(Progress {
+                report,
+                admission,
+                answer,
+                watchers: Vec::new(),
+                keys: BTreeSet::new(),
+            }),
             changed: Condvar::new(),
         })
     }
@@ -70,6 +94,17 @@ impl JobEntry {
     /// Changes the facts so far.
     pub fn note(&self, change: impl FnOnce(&mut JobReport)) {
         change(&mut lock(&self.progress).report);
+    }
+
+    /// Notes with which key a proof of it was verified.
+    pub fn verified_with(&self, key: &KeyDigest) {
+        lock(&self.progress).keys.insert(*key);
+    }
+
+    /// The one key of all its proofs.
+    pub fn key(&self) -> Option<KeyDigest> {
+        let progress = lock(&self.progress);
+        progress.keys.first().filter(|_| progress.keys.len() == 1).copied()
     }
 
     /// The facts so far.
@@ -117,17 +152,7 @@ impl JobEntry {
         report.state = result_name(status);
         report.total_ms = millis(self.accepted.elapsed()).max(1);
         report.error = error.unwrap_or_default();
-        let answer = AwaitProofResponse {
-            job_id: report.job_id.clone(),
-            status: status.into(),
-            proof,
-            error_message: report.error.clone(),
-            queue_wait_ms: report.queue_wait_ms,
-            srs_load_ms: report.srs_load_ms,
-            synthesis_ms: report.synthesis_ms,
-            gpu_compute_ms: report.start_ms,
-            total_ms: report.total_ms,
-        };
+        let answer = response(report, status, proof);
         progress.answer = Some(answer.clone());
         self.changed.notify_all();
         let watchers = std::mem::take(&mut progress.watchers);
@@ -183,6 +208,20 @@ impl JobEntry {
 fn tell(watcher: Watcher, answer: AwaitProofResponse) {
     if std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| watcher(answer))).is_err() {
         tracing::error!("a function that was to hear of an answer ended in a panic");
+    }
+}
+
+fn response(report: &JobReport, status: Status, proof: Vec<u8>) -> AwaitProofResponse {
+    AwaitProofResponse {
+        job_id: report.job_id.clone(),
+        status: status.into(),
+        proof,
+        error_message: report.error.clone(),
+        queue_wait_ms: report.queue_wait_ms,
+        srs_load_ms: report.srs_load_ms,
+        synthesis_ms: report.synthesis_ms,
+        gpu_compute_ms: report.start_ms,
+        total_ms: report.total_ms,
     }
 }
 

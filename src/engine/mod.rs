@@ -5,6 +5,7 @@ mod door;
 mod driver;
 mod entry;
 mod footprints;
+mod journal;
 mod metered;
 mod open;
 mod registry;

@@ -14,7 +14,7 @@ use super::footprints::Footprints;
 use super::shared::Shared;
 use super::watch::watch;
 use super::work::guarded;
-use super::{workers, BackendChoice, Config, Engine, Parts, ProverSlot};
+use super::{journal, workers, BackendChoice, Config, Engine, Parts, ProverSlot};
 use crate::error::{Code, Error, Result};
 use crate::filecoin::{self, FilecoinCatalog};
 use crate::kind::{CircuitId, Urgency};
@@ -142,6 +142,23 @@ impl Threads {
     }
 }
 
+/// Starts the thread that writes the journal; it ends when the keeper is dropped and all is written.
+fn start_journal(shared: &Arc<Shared>, threads: &mut Threads) -> Result<Option<journal::Keeper>> {
+    if shared.journal.is_none() {
+        return Ok(None);
+    }
+    let (keeper, inbox) = journal::queue();
+    let shared = shared.clone();
+    threads.spawn("journal".into(), move || {
+        let Some(journal) = &shared.journal else { return };
+        let _ = guarded(&shared.tally, "the journal's thread", || {
+            journal::write(journal, &inbox, &shared.tally);
+            Ok(())
+        });
+    })?;
+    Ok(Some(keeper))
+}
+
 /// Starts every thread of an engine.
 pub(super) fn start(config: Config, parts: Parts) -> Result<Arc<Engine>> {
     let (messages, inbox) = unbounded();
@@ -170,7 +187,11 @@ pub(super) fn start(config: Config, parts: Parts) -> Result<Arc<Engine>> {
         finish.push(outlet);
     }
     let (delivery, work) = unbounded();
-    threads.worker("delivery".into(), &shared, &work, workers::delivery)?;
+    let keeper = start_journal(&shared, &mut threads)?;
+    threads.spawn("delivery".into(), {
+        let shared = shared.clone();
+        move || workers::delivery(&shared, keeper, &work)
+    })?;
     let (watched, stop) = bounded(0);
     threads.worker("memory-watch".into(), &shared, &stop, watch)?;
     let (chores, work) = unbounded();

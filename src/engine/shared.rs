@@ -8,6 +8,7 @@ use crossbeam::channel::{bounded, Sender};
 
 use super::config::Config;
 use super::entry::lock;
+use super::journal::Journal;
 use super::registry::Registry;
 use super::slot::Slots;
 use super::work::{guarded, Message};
@@ -31,6 +32,7 @@ pub(super) struct Shared {
     pub decode: Decoder,
     pub pool: Arc<rayon::ThreadPool>,
     pub registry: Registry,
+    pub journal: Option<Journal>,
     pub tally: Tally,
     pub probe: Probe,
     /// The last look at the machine.
@@ -54,7 +56,9 @@ pub(super) struct Projection {
 
 impl Shared {
     pub fn new(config: Config, parts: super::Parts, messages: Sender<Message>) -> Result<Shared> {
+        let tally = Tally::default();
         Ok(Shared {
+            journal: Journal::open(&config, &tally),
             registry: Registry::new(config.keep_results),
             limit: Mutex::default(),
             config,
@@ -63,7 +67,7 @@ impl Shared {
             priorities: Priorities::new(),
             decode: parts.decode,
             pool: parts.pool,
-            tally: Tally::default(),
+            tally,
             probe: Probe::default(),
             observed: Mutex::default(),
             hook: Mutex::new(None),
@@ -134,6 +138,20 @@ impl Shared {
         match learnt.and_then(|footprint| self.project(circuit, footprint)) {
             Ok(_) => {}
             Err(error) => tracing::warn!(%circuit, %error, "a measured witness was not remembered"),
+        }
+    }
+}
+
+impl Shared {
+    /// Tells the host that a job has its answer. A panic of its hook is counted like any other and goes no
+    /// further.
+    pub fn call_hook(&self) {
+        let hook = lock(&self.hook).clone();
+        if let Some(hook) = hook {
+            let _ = guarded(&self.tally, "the completion hook", || {
+                hook();
+                Ok(())
+            });
         }
     }
 }

@@ -214,6 +214,9 @@ pub(super) fn metrics(shared: &Shared) -> String {
         let waiting = view.waits.get(wait.name()).copied().unwrap_or(0);
         out.gauge(metric::WAITING, &[("reason", wait.name())], waiting as f64);
     }
+    if let Some(journal) = &shared.journal {
+        out.gauge(metric::JOURNAL_PROOFS, &[], journal.len() as f64);
+    }
     out.gauge(metric::UPTIME_SECONDS, &[], shared.opened.elapsed().as_secs_f64());
     for (class, stage) in cells() {
         let labels = [("class", class.name()), ("stage", stage.name())];

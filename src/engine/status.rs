@@ -205,6 +205,8 @@ pub struct JobReport {
     pub reproved: u32,
     /// The device of the last proof.
     pub device: String,
+    /// The proof is from the journal: it was made, and its times were measured, before a restart.
+    pub from_journal: bool,
     /// The error's text; empty without one.
     pub error: String,
 }

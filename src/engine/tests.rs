@@ -6,6 +6,7 @@ mod devices;
 mod faults;
 mod finishing;
 mod identity;
+mod journal;
 mod lifecycle;
 mod memory;
 mod real;

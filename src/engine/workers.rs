@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use crossbeam::channel::Receiver;
 
-use super::entry::{lock, millis, result_name};
+use super::entry::{millis, result_name, JobEntry};
 use super::footprints::Footprints;
+use super::journal::{Keeper, Record};
 use super::metered::Metered;
 use super::shared::Shared;
 use super::slot::Place;
@@ -193,6 +194,9 @@ fn verify_proof(shared: &Shared, item: &Item, proof: &Proof) -> Result<bool> {
         place(shared, item)?.finishing.install(|| verify(circuit, proof, &inputs()?))
     })?;
     item.entry.note(|report| report.verify_ms += took);
+    if verified {
+        item.entry.verified_with(item.circuit()?.srs.source_digest());
+    }
     Ok(verified)
 }
 
@@ -259,8 +263,21 @@ pub(super) fn load(shared: &Shared, circuit: CircuitId, claim: Claim, cancel: &C
 }
 
 /// Answers jobs.
-pub(super) fn delivery(shared: &Arc<Shared>, work: &Receiver<Box<Ending>>) {
-    work.iter().for_each(|ending| answer(shared, *ending));
+pub(super) fn delivery(shared: &Shared, mut keeper: Option<Keeper>, work: &Receiver<Box<Ending>>) {
+    for ending in work {
+        let entry = ending.entry.clone();
+        answer(shared, *ending);
+        if let Some(keeper) = &mut keeper {
+            keep(shared, keeper, &entry);
+        }
+    }
+}
+
+/// Leaves a job's proof to the journal, after the job has its answer.
+fn keep(shared: &Shared, keeper: &mut Keeper, entry: &JobEntry) {
+    let Some(key) = entry.key().filter(|_| entry.is_proved()) else { return };
+    let proof = entry.poll(Status::Unknown).proof;
+    keeper.keep(Record::new(&entry.identity, &entry.report(), &key, proof), &shared.tally);
 }
 
 /// Drops what takes long to drop and keeps the state file.
@@ -302,14 +319,7 @@ fn answer(shared: &Shared, ending: Ending) {
     shared.registry.finished(&entry);
     entry.answer(status, proof, error);
     log_answer(&entry.report());
-    let hook = lock(&shared.hook).clone();
-    if let Some(hook) = hook {
-        // A panic of the host's hook is counted like any other and goes no further.
-        let _ = guarded(&shared.tally, "the completion hook", || {
-            hook();
-            Ok(())
-        });
-    }
+    shared.call_hook();
 }
 
 fn log_answer(report: &JobReport) {

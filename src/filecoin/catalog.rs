@@ -9,7 +9,7 @@ use crate::cancel::Cancel;
 use crate::circuit::{footprint, Matrices, Shape};
 use crate::error::{Error, Result};
 use crate::kind::{CircuitId, ProofKind};
-use crate::prove::{Catalog, CircuitData, Footprint};
+use crate::prove::{Catalog, CircuitData, Footprint, KeyDigest};
 use crate::srs::develop::{Developed, Target, ToxicWaste};
 use crate::srs::{Arithmetic, Counts, Store, Work};
 use crate::units::Bytes;
@@ -87,6 +87,10 @@ impl<A: Arithmetic + Send> Catalog for FilecoinCatalog<A> {
     fn available(&self, circuit: CircuitId) -> Result<()> {
         self.store.require(&parameter_stem(circuit)?).map_err(|error| error.at(circuit))?;
         Ok(())
+    }
+
+    fn key(&self, circuit: CircuitId) -> Result<Option<KeyDigest>> {
+        self.store.key(&parameter_stem(circuit)?)
     }
 
     fn load(&self, circuit: CircuitId, cancel: &Cancel) -> Result<CircuitData> {

@@ -14,7 +14,7 @@ mod task;
 mod verify;
 
 pub use proof::{Blinding, Proof};
-pub use task::{Catalog, CircuitData, Footprint, ProofTask};
+pub use task::{Catalog, CircuitData, Footprint, KeyDigest, ProofTask};
 pub use verify::verify;
 
 /// One place where the heavy step runs. The slot's working set exists only inside [`Backend::start`]. What a

@@ -80,6 +80,9 @@ pub struct Footprint {
     pub srs: Bytes,
 }
 
+/// BLAKE2b-512 of a `.params` file: which proving key it is.
+pub type KeyDigest = [u8; 64];
+
 /// Where circuits come from: their sizes, matrices and parameters.
 pub trait Catalog: Send + Sync {
     /// The projection for a circuit; may compile and cache its matrices on first use.
@@ -97,6 +100,10 @@ pub trait Catalog: Send + Sync {
         let _ = circuit;
         Ok(())
     }
+
+    /// The key that a proof of this circuit would be made with; `None` where that is not known without reading
+    /// all of it, or where that key would be refused.
+    fn key(&self, circuit: CircuitId) -> Result<Option<KeyDigest>>;
 
     /// Loads the circuit's matrices and SRS.
     fn load(&self, circuit: CircuitId, cancel: &Cancel) -> Result<CircuitData>;

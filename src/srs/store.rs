@@ -194,6 +194,20 @@ impl Store {
         read_verifying_key(&path, self.config.allow_development)
     }
 
+    /// BLAKE2b-512 of the `.params` file that a stem's key is from. `None` where there is none, where it is not known
+    /// without reading all of the file, or where the key would be refused.
+    pub fn key(&self, stem: &str) -> Result<Option<official::Digest>> {
+        let located = self.locate(stem)?;
+        if let Some(params) = &located.params {
+            let allowed = self.config.allow_development || !located.marked;
+            let remembered = Verdict::recall(params, &self.config.cache_dir).filter(|_| allowed);
+            return Ok(remembered.and_then(|verdict| verdict.digest()));
+        }
+        let Some(native) = &located.native else { return Ok(None) };
+        let srs = Srs::open_any(native)?;
+        Ok(self.require_origin(&srs, stem).is_ok().then(|| *srs.source_digest()))
+    }
+
     /// Where the native file of a stem is, or would be.
     pub fn native_path(&self, stem: &str) -> PathBuf {
         self.config.cache_dir.join(format!("{stem}.{NATIVE_EXTENSION}"))

@@ -78,6 +78,12 @@ metrics! {
     PAUSES = "forebay_pauses_total", "Times a thread stopped between two chunks of work because more urgent work ran.";
     PAUSED_SECONDS = "forebay_paused_seconds_total", "Seconds that paused threads stood still, summed over threads.";
     PAUSE_DELAY_SECONDS = "forebay_pause_delay_seconds", "Longest time from the beginning of an urgent step until every less urgent thread had stopped.";
+    JOURNAL_PROOFS = "forebay_journal_proofs", "Finished proofs that the journal holds.";
+    JOURNAL_KEPT = "forebay_journal_kept_total", "Finished proofs written to the journal and synced.";
+    JOURNAL_ANSWERED = "forebay_journal_answered_total", "Requests answered from the journal, by kind.";
+    JOURNAL_DROPPED = "forebay_journal_dropped_total", "Finished proofs that were not kept: the journal was locked, failing or too slow.";
+    JOURNAL_UNREADABLE = "forebay_journal_unreadable_total", "Kept proofs that could not be read back.";
+    JOURNAL_SET_ASIDE = "forebay_journal_set_aside_total", "Journal files that could not be read and were set aside.";
     UPTIME_SECONDS = "forebay_uptime_seconds", "Seconds since the engine was opened.";
 }
 

@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::kind::{CircuitId, ProofKind, Urgency};
 use crate::prove::cpu::CpuBackend;
 use crate::prove::fake::{Fake, Fault, Gate};
-use crate::prove::{Catalog, CircuitData, Footprint, Proof, ProofTask};
+use crate::prove::{Catalog, CircuitData, Footprint, KeyDigest, Proof, ProofTask};
 use crate::srs::develop::{develop, Target, ToxicWaste};
 use crate::srs::{Store, StoreConfig, Work};
 use crate::units::Bytes;
@@ -82,6 +82,8 @@ pub struct TestCatalog {
     pub loads: Mutex<Vec<Fault>>,
     pub loaded: Mutex<Vec<CircuitId>>,
     pub missing: Mutex<Option<CircuitId>>,
+    /// Where the keys have changed, what they are now.
+    pub key: Mutex<Option<KeyDigest>>,
     /// Kinds whose circuits are ready to be proved at open.
     pub prepared: Vec<ProofKind>,
 }
@@ -105,6 +107,11 @@ impl Catalog for TestCatalog {
         let matrices = Bytes::mib(1);
         let (shape, srs) = (*data.matrices.shape(), SHARED.saturating_sub(matrices));
         Ok(Footprint { shape, witness: WITNESS, wide_hint: 40, matrices, srs })
+    }
+
+    fn key(&self, id: CircuitId) -> Result<Option<KeyDigest>> {
+        let changed = *self.key.lock().unwrap();
+        Ok(changed.or_else(|| Some(*fixture().circuits[&id].srs.source_digest())))
     }
 
     fn load(&self, id: CircuitId, cancel: &Cancel) -> Result<CircuitData> {
