@@ -44,6 +44,12 @@ type Library struct {
 	sink    uintptr
 }
 
+// What was loaded, one for each copy of the library: the log callback is one for all engines of a copy.
+var (
+	loadedLock sync.Mutex
+	loaded     = map[*C.forebay_api_v1]*Library{}
+)
+
 // Load loads the library at path, with RTLD_NOW | RTLD_LOCAL. The error is dlopen's text.
 func Load(path string) (*Library, error) {
 	if strings.IndexByte(path, 0) >= 0 {
@@ -57,7 +63,14 @@ func Load(path string) (*Library, error) {
 		defer C.free(unsafe.Pointer(failure))
 		return nil, &Error{Message: C.GoString(failure)}
 	}
-	return &Library{api: api}, nil
+	loadedLock.Lock()
+	defer loadedLock.Unlock()
+	library, ok := loaded[api]
+	if !ok {
+		library = &Library{api: api}
+		loaded[api] = library
+	}
+	return library, nil
 }
 
 // Version is the library's version, such as "0.1.0".
