@@ -13,8 +13,15 @@ use prost::Message;
 use support::{cache, library, request};
 
 const STRICT: [&str; 6] = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-D_GNU_SOURCE"];
-const TEST_PROGRAM: [&str; 4] =
-    ["tests/c/abi.c", "tests/c/arguments.c", "tests/c/engine.c", "tests/c/jobs.c"];
+const TEST_PROGRAM: [&str; 7] = [
+    "tests/c/abi.c",
+    "tests/c/arguments.c",
+    "tests/c/engine.c",
+    "tests/c/host.c",
+    "tests/c/jobs.c",
+    "tests/c/process.c",
+    "tests/c/texts.c",
+];
 
 /// What a real host would have: a configuration file with parameters behind it, and a request file.
 struct Fixture {
@@ -95,6 +102,38 @@ fn valgrind_finds_nothing() {
     // Without a request: proving is tens of times slower there, and the other two runs prove.
     run.arg(program).arg(library::path()).arg(&fixture.config);
     assert!(expect_success(&run.output().expect("the program")).contains("every check holds"));
+}
+
+#[test]
+fn copies_budgets_and_handles_after_dlclose() {
+    let fixture = fixture();
+    let program = compile("copies", &["tests/c/copies.c", "tests/c/host.c"], &[]);
+    let copy = folder().join("a-copy-of-libforebay.so");
+    std::fs::copy(library::path(), &copy).expect("copying the library");
+    let mut run = Command::new(program);
+    run.arg(library::path()).arg(&copy).arg(&fixture.config).arg(&fixture.request);
+    let printed = expect_success(&run.output().expect("the program"));
+    std::fs::remove_file(copy).expect("removing the copy");
+    assert!(printed.contains("every check holds"));
+}
+
+#[test]
+fn a_log_callback_that_throws_loses_its_event_and_nothing_else() {
+    let program = folder().join("throws");
+    let mut cxx = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "c++".into()));
+    cxx.current_dir(root()).args([
+        "-std=c++17",
+        "-Wall",
+        "-Wextra",
+        "-Wpedantic",
+        "-Werror",
+        "-g",
+        "-pthread",
+    ]);
+    cxx.args(["-Iinclude", "tests/c/throws.cpp", "-o"]).arg(&program).arg("-ldl");
+    expect_success(&cxx.output().expect("a C++ compiler"));
+    let mut run = Command::new(program);
+    assert!(expect_success(&run.arg(library::path()).output().expect("it")).contains("every check holds"));
 }
 
 #[test]

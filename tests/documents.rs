@@ -27,7 +27,7 @@ fn named(cell: &str) -> Vec<(String, String)> {
     let mut file = String::new();
     let mut tests = Vec::new();
     for word in cell.split('`').skip(1).step_by(2) {
-        match word.ends_with(".rs") {
+        match [".rs", ".c", ".cpp"].iter().any(|end| word.ends_with(end)) {
             true => file = word.to_owned(),
             false => tests.push((file.clone(), word.to_owned())),
         }
@@ -77,6 +77,46 @@ fn every_fault_from_the_field_has_tests_and_these_exist() {
         for (file, test) in tests {
             let source = fs::read_to_string(root.join(&file)).unwrap_or_else(|e| panic!("{file}: {e}"));
             assert!(has_test(&source, &test), "line {number}: {file} has no test {test}");
+        }
+    }
+}
+
+/// A definition of a function at the beginning of a line.
+fn has_function(source: &str, name: &str) -> bool {
+    let called = format!("{name}(");
+    source.lines().any(|line| {
+        let before = line.split_once(&called).map(|(before, _)| before);
+        let begins = line.starts_with(|c: char| c.is_ascii_alphabetic());
+        begins && !line.ends_with(';') && before.is_some_and(|b| b.ends_with([' ', '*']))
+    })
+}
+
+#[test]
+fn every_fault_of_the_c_abi_has_tests_and_these_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let abi = document("abi.md");
+    let (_, section) = abi.split_once("## Fault list").expect("the section");
+    let section = section.split("\n## ").next().unwrap_or(section);
+    let rows: Vec<_> = section.lines().filter(|line| line.starts_with("| ")).skip(1).collect();
+    assert!(rows.len() > 30, "{}", rows.len());
+    for row in rows {
+        let cell = row.trim_end_matches(" |").rsplit(" | ").next().unwrap_or_default();
+        let files: Vec<_> = cell.split('`').skip(1).step_by(2).filter(|word| word.contains('.')).collect();
+        assert!(!files.is_empty(), "no test: {row}");
+        let place = |file: &str| match file.starts_with("src/") {
+            true => root.join(file),
+            false => root.join("tests").join(file),
+        };
+        for file in files {
+            assert!(place(file).is_file(), "{file} does not exist: {row}");
+        }
+        for (file, test) in named(cell) {
+            let source = fs::read_to_string(place(&file)).unwrap_or_else(|e| panic!("{file}: {e}"));
+            let there = match file.ends_with(".rs") {
+                true => has_test(&source, &test),
+                false => has_function(&source, &test),
+            };
+            assert!(there, "{file} has no {test}: {row}");
         }
     }
 }

@@ -21,7 +21,7 @@ mod work;
 mod workers;
 
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
+use std::thread::{JoinHandle, ThreadId};
 use std::time::Duration;
 
 use crossbeam::channel::bounded;
@@ -102,6 +102,7 @@ pub enum Shutdown {
 pub struct Engine {
     shared: Arc<Shared>,
     threads: Mutex<Vec<JoinHandle<()>>>,
+    own: Vec<ThreadId>,
     door: door::Gate,
     /// Tag of this engine's job names: a name of an earlier engine is unknown to this one.
     tag: u32,
@@ -229,7 +230,8 @@ impl Engine {
 
     /// Stops the engine: every job gets its answer, every waiter wakes, and the call returns when the
     /// threads have ended. Steps that cannot be interrupted are waited for. May be called again, also to
-    /// abort while another thread drains.
+    /// abort while another thread drains. On a thread of this engine, such as in its hook, the call only begins
+    /// it and does not wait.
     pub fn shutdown(&self, mode: Shutdown) {
         let event = match mode {
             Shutdown::Drain => Event::Drain,
@@ -237,9 +239,11 @@ impl Engine {
         };
         // Where nobody listens any more the engine is stopped already.
         let _ = self.shared.send(Message::Event(event));
+        if self.own.contains(&std::thread::current().id()) {
+            return;
+        }
         let mut threads = lock(&self.threads);
-        let here = std::thread::current().id();
-        for thread in threads.drain(..).filter(|thread| thread.thread().id() != here) {
+        for thread in threads.drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a thread of the engine ended in a panic");
             }

@@ -25,7 +25,7 @@ use crate::srs::{Store, StoreConfig};
 use crate::units::Bytes;
 
 /// Before the next try to load a pinned circuit.
-const PIN_AGAIN: Duration = Duration::from_millis(500);
+pub(super) const PIN_AGAIN: Duration = Duration::from_millis(500);
 
 pub(super) fn pool(name: &str, threads: usize) -> Result<Arc<rayon::ThreadPool>> {
     let prefix = name.to_owned();
@@ -219,6 +219,7 @@ pub(super) fn start(config: Config, parts: Parts) -> Result<Arc<Engine>> {
     })?;
     Ok(Arc::new(Engine {
         shared,
+        own: threads.0.iter().map(|thread| thread.thread().id()).collect(),
         threads: Mutex::new(threads.0),
         door: super::door::Gate::default(),
         tag: rand::random(),

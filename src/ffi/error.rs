@@ -3,6 +3,7 @@
 use std::ffi::{c_char, CStr, CString};
 use std::ptr;
 
+use super::fork;
 use super::guard::guarded_or;
 use super::registry::{Registry, Sort};
 use crate::error::{Code, Error};
@@ -38,6 +39,11 @@ pub(super) fn hand_out(error: &Error) -> *mut forebay_error {
         .map_or(ptr::null_mut(), ptr::without_provenance_mut)
 }
 
+/// The handle that every failing call gives in a child of `fork`: no object, since none can be made there.
+pub(super) fn in_child() -> *mut forebay_error {
+    ptr::without_provenance_mut(ERRORS.no_object())
+}
+
 #[cfg(test)]
 pub(super) fn look(error: *mut forebay_error) -> crate::Result<(Code, String)> {
     ERRORS.get(error.addr()).map(|e| (e.code, e.message.to_string_lossy().into_owned()))
@@ -67,6 +73,9 @@ pub extern "C" fn forebay_error_message(error: *const forebay_error) -> *const c
     guarded_or(UNKNOWN.as_ptr(), || {
         if error.is_null() {
             return NONE.as_ptr();
+        }
+        if fork::is_child() {
+            return fork::REFUSAL.as_ptr();
         }
         // The registry keeps the text where it is until the object is freed.
         ERRORS.get(error.addr()).map_or(UNKNOWN.as_ptr(), |found| found.message.as_ptr())

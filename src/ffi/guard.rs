@@ -5,6 +5,7 @@ use std::any::Any;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 
 use super::error::{self, forebay_error, FOREBAY_OK};
+use super::fork;
 use crate::error::{Code, Error, Result};
 
 /// Runs the body of an export. What it returns, or the panic it ends in, becomes the call's code and, where
@@ -20,6 +21,11 @@ pub(super) unsafe fn guarded(error_out: *mut *mut forebay_error, body: impl FnOn
     };
     match caught(body).and_then(|result| result) {
         Ok(()) => FOREBAY_OK,
+        // Neither a lock nor the host's log callback can be counted on there.
+        Err(_) if fork::is_child() => {
+            set_if(&place, error::in_child());
+            error::number(Code::Closed)
+        }
         Err(error) => {
             log(&error);
             set_if(&place, caught(|| error::hand_out(&error)).unwrap_or(std::ptr::null_mut()));

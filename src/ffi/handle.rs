@@ -6,9 +6,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::completion::Completion;
 use super::error::forebay_error;
+use super::fork;
 use super::guard::{guarded, utf8, Out};
 use super::log::refuse_inside_callback;
 use super::registry::{Registry, Sort};
+use super::signals::Blocked;
 use super::MAX_CONFIG;
 use crate::engine::{Config, Engine, Shutdown};
 use crate::error::{Code, Error, Result};
@@ -114,7 +116,13 @@ pub unsafe extern "C" fn forebay_open(
         guarded(error, || {
             let place = Out::required(engine, "engine")?;
             let text = utf8(config, config_len, "config", MAX_CONFIG, Code::InvalidConfig)?;
-            let engine = Engine::open(Config::from_toml(text)?)?;
+            let config = Config::from_toml(text)?;
+            fork::refuse()?;
+            fork::watch()?;
+            let engine = {
+                let _inherited = Blocked::new();
+                Engine::open(config)?
+            };
             let opened = Opened {
                 engine: Arc::clone(&engine),
                 completion: Mutex::default(),

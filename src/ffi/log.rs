@@ -9,10 +9,13 @@ use std::sync::{Mutex, Once, PoisonError, RwLock};
 use tracing::field::{Field, Visit};
 use tracing::level_filters::LevelFilter;
 use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_log::{LogTracer, NormalizeEvent};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 
+use super::callback::{self, LogCallback};
 use super::error::forebay_error;
+use super::fork;
 use super::guard::guarded;
 use crate::error::{Code, Error, Result};
 
@@ -32,8 +35,10 @@ pub const FOREBAY_LOG_TRACE: i32 = 5;
 /// A log callback. `level` is FOREBAY_LOG_ERROR to FOREBAY_LOG_TRACE; `target` (the module) and `message` are
 /// UTF-8, do not end in NUL, and are valid only during the call.
 ///
-/// It may come from any thread, from several at once, and must not throw, longjmp, block for long, or call
-/// forebay_close or forebay_set_log; any other call is allowed and what it logs is dropped.
+/// It may come from any thread, from several at once. It must return: a longjmp out of it, the end of its thread inside
+/// it, a panic of another language or a fork that returns are not survived; a C++ exception is, and loses the event. It
+/// must not block for long, nor call forebay_close or forebay_set_log; any other call is allowed and what it logs is
+/// dropped.
 pub type forebay_log_fn = Option<
     unsafe extern "C" fn(
         user_data: *mut c_void,
@@ -46,7 +51,7 @@ pub type forebay_log_fn = Option<
 >;
 
 struct Sink {
-    callback: unsafe extern "C" fn(*mut c_void, i32, *const c_char, usize, *const c_char, usize),
+    callback: LogCallback,
     /// The host's pointer, as a number: the library only carries it.
     user_data: usize,
 }
@@ -84,6 +89,7 @@ pub unsafe extern "C" fn forebay_set_log(
 
 fn set(level: i32, callback: forebay_log_fn, user_data: usize) -> Result<()> {
     static CHANGING: Mutex<()> = Mutex::new(());
+    fork::refuse()?;
     if !(FOREBAY_LOG_OFF..=FOREBAY_LOG_TRACE).contains(&level) {
         return Err(Error::new(
             Code::InvalidArgument,
@@ -100,7 +106,19 @@ fn set(level: i32, callback: forebay_log_fn, user_data: usize) -> Result<()> {
         callback.map(|callback| Sink { callback, user_data });
     LEVEL.store(level, Ordering::Release);
     tracing::callsite::rebuild_interest_cache();
+    log::set_max_level(filter_of_log(level));
     Ok(())
+}
+
+fn filter_of_log(level: i32) -> log::LevelFilter {
+    match level {
+        FOREBAY_LOG_ERROR => log::LevelFilter::Error,
+        FOREBAY_LOG_WARN => log::LevelFilter::Warn,
+        FOREBAY_LOG_INFO => log::LevelFilter::Info,
+        FOREBAY_LOG_DEBUG => log::LevelFilter::Debug,
+        FOREBAY_LOG_TRACE => log::LevelFilter::Trace,
+        _ => log::LevelFilter::Off,
+    }
 }
 
 /// An error where the calling thread is inside a log callback, in which `what` would wait for itself.
@@ -120,6 +138,8 @@ fn install() -> Result<()> {
     ONCE.call_once(|| {
         let subscriber = tracing_subscriber::registry().with(ToHost);
         let installed = tracing::subscriber::set_global_default(subscriber).is_ok();
+        // Filecoin's crates write through `log`. A Rust host that reads those events already goes on doing so.
+        let _ = installed && LogTracer::init().is_ok();
         *INSTALLED.lock().unwrap_or_else(PoisonError::into_inner) = installed;
     });
     if *INSTALLED.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -183,7 +203,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for ToHost {
             let fields = extensions.get::<SpanText>().map_or("", |t| t.0.as_str());
             let _ = write!(message, " {}{{{fields}}}", span.name());
         }
-        deliver(number(event.metadata().level()), event.metadata().target(), &message);
+        let of_log = event.normalized_metadata();
+        let metadata = of_log.as_ref().unwrap_or_else(|| event.metadata());
+        deliver(number(metadata.level()), metadata.target(), &message);
     }
 }
 
@@ -198,18 +220,10 @@ fn deliver(level: i32, target: &str, message: &str) {
     let Some(sink) = sink.as_ref() else { return };
     IN_CALLBACK.set(true);
     let _inside = Inside;
+    let user_data = std::ptr::with_exposed_provenance_mut(sink.user_data);
     // SAFETY: the host vouches for the callback until forebay_set_log replaces it, which waits for the read
-    // lock held here; both texts outlive the call.
-    unsafe {
-        (sink.callback)(
-            std::ptr::with_exposed_provenance_mut(sink.user_data),
-            level,
-            target.as_ptr().cast(),
-            target.len(),
-            message.as_ptr().cast(),
-            message.len(),
-        );
-    }
+    // lock held here. An event whose callback throws is lost.
+    unsafe { callback::log(sink.callback, user_data, level, target, message) };
 }
 
 /// Collects `message key=value …`.
@@ -231,6 +245,8 @@ impl Text {
     fn add(&mut self, name: &str, value: fmt::Arguments<'_>) {
         let _ = match name {
             "message" => self.message.write_fmt(value),
+            // Where an event of `log` came from; its target says enough.
+            _ if name.starts_with("log.") => Ok(()),
             _ if self.fields.is_empty() => write!(self.fields, "{name}={value}"),
             _ => write!(self.fields, " {name}={value}"),
         };
@@ -280,6 +296,8 @@ mod tests {
         let span = tracing::info_span!("ffi_log_job", id = "j1");
         let _inside = span.enter();
         tracing::info!(round, "ffi_log_test");
+        log::warn!(target: "filecoin", "ffi_log_test of log {round}");
+        log::debug!(target: "filecoin", "ffi_log_test too verbose");
         tracing::debug!("ffi_log_test too verbose");
     }
 
@@ -295,8 +313,11 @@ mod tests {
         }
         let mut heard = heard.0.into_inner().unwrap();
         heard.retain(|(_, text)| text.contains("ffi_log_test"));
-        let expected =
-            (0..3).map(|n| (FOREBAY_LOG_INFO, format!("ffi_log_test round={n} ffi_log_job{{id=j1}}")));
+        let expected = (0..3).flat_map(|n| {
+            let own = format!("ffi_log_test round={n} ffi_log_job{{id=j1}}");
+            let of_log = format!("ffi_log_test of log {n} ffi_log_job{{id=j1}}");
+            [(FOREBAY_LOG_INFO, own), (FOREBAY_LOG_WARN, of_log)]
+        });
         assert_eq!(heard, expected.collect::<Vec<_>>());
     }
 

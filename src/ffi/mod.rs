@@ -1,12 +1,14 @@
 //! The C ABI of `libforebay.so`. `include/forebay.h` is generated from the exports of this room; what they promise is
-//! written at each of them and in `docs/c-abi.md`.
+//! written at each of them and in `docs/abi.md`.
 #![allow(non_camel_case_types)]
 
 mod api;
 mod buffer;
+mod callback;
 mod circuit;
 mod completion;
 mod error;
+mod fork;
 mod guard;
 mod handle;
 #[cfg(target_os = "linux")]
@@ -15,6 +17,7 @@ mod job;
 mod log;
 mod observe;
 mod registry;
+mod signals;
 
 pub use api::{forebay_abi_version, forebay_api, forebay_api_v1, forebay_version, FOREBAY_ABI_VERSION};
 pub use buffer::{forebay_buffer, forebay_buffer_data, forebay_buffer_free, forebay_buffer_len};

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::fork;
 use crate::error::{Code, Error, Result};
 
 const INDEX_BITS: u32 = 24;
@@ -34,6 +35,8 @@ impl Sort {
 /// never names a newer object.
 pub(super) struct Registry<T> {
     sort: Sort,
+    /// Objects that may live at once.
+    most: usize,
     slots: Mutex<Slots<T>>,
 }
 
@@ -49,11 +52,16 @@ struct Slot<T> {
 
 impl<T> Registry<T> {
     pub(super) const fn new(sort: Sort) -> Self {
-        Registry { sort, slots: Mutex::new(Slots { all: Vec::new(), free: Vec::new() }) }
+        Registry {
+            sort,
+            most: (1 << INDEX_BITS) - 1,
+            slots: Mutex::new(Slots { all: Vec::new(), free: Vec::new() }),
+        }
     }
 
     /// Takes the object in and names it.
     pub(super) fn insert(&self, object: T) -> Result<usize> {
+        fork::refuse()?;
         let object = Some(Arc::new(object));
         let mut slots = self.lock();
         if let Some(index) = slots.free.pop() {
@@ -63,7 +71,7 @@ impl<T> Registry<T> {
             }
         }
         let index = slots.all.len();
-        if index >> INDEX_BITS != 0 {
+        if index >= self.most {
             return Err(Error::new(
                 Code::Busy,
                 format!("{index} {} objects are in use; free those that are done", self.sort.name()),
@@ -106,7 +114,13 @@ impl<T> Registry<T> {
         (self.sort as usize) << TAG_SHIFT | (generation as usize) << INDEX_BITS | index
     }
 
+    /// A handle of this sort that never names an object.
+    pub(super) fn no_object(&self) -> usize {
+        self.name((1 << INDEX_BITS) - 1, u32::MAX)
+    }
+
     fn parse(&self, handle: usize) -> Result<(usize, u32)> {
+        fork::refuse()?;
         if handle == 0 {
             return Err(Error::new(
                 Code::InvalidArgument,
@@ -172,6 +186,21 @@ mod tests {
             assert_eq!(registry.remove(foreign).unwrap_err().code(), Code::InvalidArgument, "{foreign:#x}");
         }
         assert!(registry.get(live).is_ok());
+    }
+
+    #[test]
+    fn a_full_registry_is_busy_until_an_object_goes() {
+        let registry = Registry { most: 3, ..Registry::new(Sort::Buffer) };
+        let handles: Vec<_> = (0..3).map(|n| registry.insert(n).unwrap()).collect();
+        for _ in 0..2 {
+            let full = registry.insert(9).unwrap_err();
+            assert_eq!(full.code(), Code::Busy);
+            assert!(full.message().contains("3 buffer objects"), "{full}");
+        }
+        assert_eq!(*registry.remove(handles[1]).unwrap(), 1);
+        let next = registry.insert(4).unwrap();
+        assert_eq!(*registry.get(next).unwrap(), 4);
+        assert!(registry.get(registry.no_object()).is_err());
     }
 
     #[test]

@@ -138,6 +138,7 @@ void test_close(struct bytes config) {
 }
 
 struct listener {
+    forebay_engine* engine;
     atomic_int heard;
     atomic_int refused;
     atomic_bool alive;
@@ -153,7 +154,7 @@ static void listen(void* user_data, int32_t level, const char* target, size_t ta
     if (api->set_log(FOREBAY_LOG_OFF, NULL, NULL, NULL) == FOREBAY_CODE_INVALID_ARGUMENT) {
         atomic_fetch_add(&listener->refused, 1);
     }
-    CHECK(api->close(NULL, FOREBAY_CLOSE_CANCEL, NULL) == FOREBAY_CODE_INVALID_ARGUMENT);
+    CHECK(api->close(listener->engine, FOREBAY_CLOSE_CANCEL, NULL) == FOREBAY_CODE_INVALID_ARGUMENT);
     atomic_fetch_add(&listener->heard, 1);
 }
 
@@ -175,7 +176,7 @@ void test_log(struct bytes config) {
     FAILS(FOREBAY_CODE_INVALID_ARGUMENT, api->set_log(6, listen, NULL, &error));
     forebay_engine* engine = open_engine(config);
     for (int round = 0; round < 3; round++) {
-        struct listener listener;
+        struct listener listener = {.engine = engine};
         atomic_init(&listener.heard, 0);
         atomic_init(&listener.refused, 0);
         atomic_init(&listener.alive, true);

@@ -42,11 +42,33 @@ struct bytes {
 // The file's bytes; ends the test where it cannot be read.
 struct bytes read_file(const char* path);
 
+// The table of a version of the library that dlopen gave; NULL where it has none.
+const forebay_api_v1* table(void* library, uint32_t version);
+
 forebay_engine* open_engine(struct bytes config);
+
+// The same request under another id.
+forebay_buffer* submit_as(forebay_engine* engine, struct bytes request, const char* id);
+
+// cuzk.v1.AwaitProofResponse.Status
+enum { UNKNOWN = 0, COMPLETED = 1, FAILED = 2, CANCELLED = 3, TIMEOUT = 4 };
+
+struct answer {
+    uint64_t status;
+    size_t proof_len;
+    char error[512];
+};
+
+// Reads a serialized AwaitProofResponse, as far as the tests look at it, and frees it.
+struct answer take_answer(forebay_buffer* buffer);
+
+struct answer wait_for(forebay_engine* engine, forebay_buffer* job, uint64_t timeout_ms);
 
 // The parts of the test.
 void test_arguments(void);
 void test_handles(struct bytes config);
+void test_texts(struct bytes config);
+void test_process(struct bytes config);
 void test_engine(struct bytes config);
 void test_close(struct bytes config);
 void test_log(struct bytes config);

@@ -1,6 +1,7 @@
 // Real jobs: identity, timeouts, cancel, completion, and close with jobs in flight.
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,76 +9,11 @@
 
 #include "host.h"
 
-// cuzk.v1.AwaitProofResponse.Status
-enum { UNKNOWN = 0, COMPLETED = 1, FAILED = 2, CANCELLED = 3, TIMEOUT = 4 };
-
-struct answer {
-    uint64_t status;
-    size_t proof_len;
-    char error[512];
-};
-
-static uint64_t varint(const uint8_t** at, const uint8_t* end) {
-    uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        CHECK(*at < end);
-        uint8_t byte = *(*at)++;
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte < 0x80) return value;
-    }
-    CHECK(!"a varint of at most ten bytes");
-    return 0;
-}
-
-// Reads the fields of a serialized AwaitProofResponse that the test looks at, and frees it.
-static struct answer take_answer(forebay_buffer* buffer) {
-    struct answer answer = {0};
-    const uint8_t* at = api->buffer_data(buffer);
-    CHECK(at != NULL);
-    const uint8_t* end = at + api->buffer_len(buffer);
-    while (at < end) {
-        uint64_t tag = varint(&at, end), value = varint(&at, end);
-        if (tag == (2 << 3 | 0)) answer.status = value;
-        if ((tag & 7) != 2) continue;
-        CHECK(value <= (uint64_t)(end - at));
-        if (tag >> 3 == 3) answer.proof_len = value;
-        if (tag >> 3 == 4) snprintf(answer.error, sizeof answer.error, "%.*s", (int)value, (const char*)at);
-        at += value;
-    }
-    api->buffer_free(buffer);
-    return answer;
-}
-
-static struct answer wait_for(forebay_engine* engine, forebay_buffer* job, uint64_t timeout_ms) {
-    forebay_buffer* response = NULL;
-    const char* id = (const char*)api->buffer_data(job);
-    SUCCEEDS(api->wait(engine, id, api->buffer_len(job), timeout_ms, &response, &error));
-    return take_answer(response);
-}
-
 static struct answer poll_job(forebay_engine* engine, forebay_buffer* job) {
     forebay_buffer* response = NULL;
     const char* id = (const char*)api->buffer_data(job);
     SUCCEEDS(api->poll(engine, id, api->buffer_len(job), &response, &error));
     return take_answer(response);
-}
-
-// The same request under another id: in protobuf the last occurrence of a field counts.
-static forebay_buffer* submit_as(forebay_engine* engine, struct bytes request, const char* id) {
-    size_t id_len = strlen(id);
-    CHECK(id_len < 128);
-    uint8_t* message = malloc(request.len + 2 + id_len);
-    CHECK(message != NULL);
-    memcpy(message, request.data, request.len);
-    message[request.len] = 1 << 3 | 2;
-    message[request.len + 1] = (uint8_t)id_len;
-    memcpy(message + request.len + 2, id, id_len);
-    forebay_buffer* job = NULL;
-    uint32_t position = 0;
-    SUCCEEDS(api->submit(engine, message, request.len + 2 + id_len, &job, &position, &error));
-    free(message);
-    CHECK(api->buffer_len(job) > 0);
-    return job;
 }
 
 static void drain(int fd) {
@@ -137,7 +73,7 @@ static void* wait_through_close(void* argument) {
     struct waiter* waiter = argument;
     forebay_buffer* response = NULL;
     const char* id = (const char*)api->buffer_data(waiter->job);
-    int32_t code = api->wait(waiter->engine, id, api->buffer_len(waiter->job), 0, &response, NULL);
+    int32_t code = api->wait(waiter->engine, id, api->buffer_len(waiter->job), UINT64_MAX, &response, NULL);
     if (code == FOREBAY_OK) {
         struct answer answer = take_answer(response);
         CHECK(answer.status == CANCELLED || answer.status == COMPLETED);
@@ -145,6 +81,27 @@ static void* wait_through_close(void* argument) {
         CHECK(code == FOREBAY_CODE_CLOSED);
     }
     return NULL;
+}
+
+static void ignore(int signal) {
+    (void)signal;
+}
+
+// Signals that come while a thread waits neither end the wait nor change what it gets.
+static void interrupted(forebay_engine* engine, struct bytes request) {
+    struct sigaction action = {.sa_handler = ignore}, before;
+    CHECK(sigaction(SIGUSR1, &action, &before) == 0);
+    struct waiter waiter = {engine, submit_as(engine, request, "interrupted")};
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, wait_through_close, &waiter) == 0);
+    for (int i = 0; i < 200 && poll_job(engine, waiter.job).status == UNKNOWN; i++) {
+        CHECK(pthread_kill(thread, SIGUSR1) == 0);
+        usleep(2000);
+    }
+    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(wait_for(engine, waiter.job, UINT64_MAX).status == COMPLETED);
+    CHECK(sigaction(SIGUSR1, &before, NULL) == 0);
+    api->buffer_free(waiter.job);
 }
 
 static void closes_in_flight(struct bytes config, struct bytes request) {
@@ -168,6 +125,7 @@ void test_jobs(struct bytes config, struct bytes request) {
     forebay_engine* engine = open_engine(config);
     proves(engine, request);
     cancels(engine, request);
+    interrupted(engine, request);
     SUCCEEDS(api->close(engine, FOREBAY_CLOSE_DRAIN, &error));
     closes_in_flight(config, request);
 }

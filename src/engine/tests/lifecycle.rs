@@ -61,6 +61,65 @@ fn every_answer_calls_the_hook_and_its_panic_goes_no_further() {
     assert_eq!(calls.load(Ordering::SeqCst), 3);
 }
 
+/// In a thread of its own, so that a call that hangs fails the test instead.
+fn within_patience(what: &str, body: impl FnOnce() + Send + 'static) {
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        body();
+        let _ = done.send(());
+    });
+    ended.recv_timeout(super::world::PATIENCE).unwrap_or_else(|e| panic!("{what}: {e}"));
+}
+
+#[test]
+fn the_hook_may_shut_the_engine_down() {
+    for mode in [Shutdown::Abort, Shutdown::Drain] {
+        let folder = tempfile::tempdir().unwrap();
+        let config = Config { journal_file: Some(folder.path().join("journal")), ..config() };
+        let world = World::with(config, &[]);
+        let engine = Arc::downgrade(&world.engine);
+        world.engine.on_completion(Arc::new(move || {
+            if let Some(engine) = engine.upgrade() {
+                engine.shutdown(mode);
+            }
+        }));
+        let jobs: Vec<_> = (0..3).map(|i| world.start(&i.to_string(), ProofKind::WinningPost, 1)).collect();
+        within_patience("a shutdown beside the hook's", move || {
+            jobs.iter().for_each(|job| {
+                world.answer(job);
+            });
+            world.engine.shutdown(Shutdown::Drain);
+            closed(&world);
+        });
+    }
+}
+
+#[test]
+fn the_hook_may_be_the_last_to_hold_the_engine() {
+    let world = World::new();
+    let last = Arc::new(std::sync::Mutex::new(Some(world.engine.clone())));
+    let (held, dropped) = (last.clone(), Arc::new(AtomicUsize::new(0)));
+    let count = dropped.clone();
+    let (go, gone) = std::sync::mpsc::channel();
+    let gone = std::sync::Mutex::new(gone);
+    world.engine.on_completion(Arc::new(move || {
+        let _ = gone.lock().unwrap().recv();
+        drop(held.lock().unwrap().take());
+        count.fetch_add(1, Ordering::SeqCst);
+    }));
+    let job = world.start("a", ProofKind::WinningPost, 1);
+    world.proved(&job, 1);
+    let watch = Arc::downgrade(&world.engine);
+    drop(world);
+    go.send(()).unwrap();
+    within_patience("the hook", move || {
+        while dropped.load(Ordering::SeqCst) == 0 || watch.strong_count() > 0 {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    });
+    assert!(last.lock().unwrap().is_none());
+}
+
 #[test]
 fn drain_finishes_what_was_accepted() {
     let world = World::new();

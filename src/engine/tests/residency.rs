@@ -10,6 +10,7 @@ use super::world::{
 use crate::engine::{Config, ProverSlot, Status};
 use crate::error::Code;
 use crate::kind::{ProofKind, Urgency};
+use crate::prove::fake::{Fault, Gate};
 use crate::units::Bytes;
 
 const POST: [ProofKind; 2] = [ProofKind::WinningPost, ProofKind::WindowPost];
@@ -41,6 +42,26 @@ fn a_pinned_circuit_is_loaded_at_open_and_never_leaves_to_make_room() {
     world.until("idle", |status| status.circuits.iter().all(|circuit| circuit.users == 0));
     assert!(world.engine.evict(winning).unwrap().was_loaded, "whoever asks for it gets its memory");
     assert!(!resident(&world.engine.status(), "winning-2k"));
+    world.nothing_is_booked();
+}
+
+#[test]
+fn a_pinned_circuit_that_finds_no_room_is_tried_again() {
+    let gate = Gate::default();
+    let catalog =
+        TestCatalog { loads: Mutex::new(vec![Fault::Stall(gate.clone())]), ..TestCatalog::default() };
+    let config = Config { pinned: POST.map(circuit_id).to_vec(), ..config() };
+    let limit = config.memory_limit.unwrap();
+    let world = Setup { catalog, ..Setup::new(config) }.on(fake("cpu")).unwrap();
+    reached(&gate);
+    // The first is on its way; until the limit is raised again there is no room for the second.
+    world.engine.set_memory_limit(Bytes(SHARED.0 + 1)).unwrap();
+    gate.open();
+    world.until("the first is loaded", |status| resident(status, "winning-2k"));
+    std::thread::sleep(2 * crate::engine::open::PIN_AGAIN);
+    assert!(!resident(&world.engine.status(), "wpost-2k"));
+    world.engine.set_memory_limit(limit).unwrap();
+    world.until("the second is loaded", |status| resident(status, "wpost-2k"));
     world.nothing_is_booked();
 }
 

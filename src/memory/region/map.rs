@@ -65,14 +65,17 @@ pub(super) fn file(file: &File, len: usize) -> Result<NonNull<u8>> {
     Ok(address)
 }
 
-/// Asks for huge pages where the mapping is large enough; a mapping that grew must ask again.
+/// Asks for huge pages where the mapping is large enough; a mapping that grew must ask again. Such a mapping is
+/// not copied into a child of `fork`, which has no use for it: what this process writes meanwhile would exist twice.
 ///
 /// # Safety
 /// `address` must be the start of a mapping of `len` bytes.
 unsafe fn advise(address: NonNull<u8>, len: usize) {
     if len >= HUGE_PAGE {
-        // SAFETY: advice on a mapping, as the caller promises.
-        unsafe { libc::madvise(address.as_ptr().cast(), page_ceil(len), libc::MADV_HUGEPAGE) };
+        for advice in [libc::MADV_HUGEPAGE, libc::MADV_DONTFORK] {
+            // SAFETY: advice on a mapping, as the caller promises.
+            unsafe { libc::madvise(address.as_ptr().cast(), page_ceil(len), advice) };
+        }
     }
 }
 

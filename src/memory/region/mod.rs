@@ -161,6 +161,22 @@ mod tests {
     }
 
     #[test]
+    fn large_regions_are_not_copied_into_a_child_of_fork() {
+        let mut region = Region::zeroed(Class::Witness, Stage::Queued, 3 << 20).unwrap();
+        region.resize(9 << 20).unwrap();
+        let address = region.as_slice::<u8>().as_ptr().addr();
+        let holds = |line: &str| {
+            let (start, end) = line.split_whitespace().next()?.split_once('-')?;
+            let [start, end] = [start, end].map(|hex| usize::from_str_radix(hex, 16).ok());
+            Some((start?..end?).contains(&address))
+        };
+        let maps = std::fs::read_to_string("/proc/self/smaps").unwrap();
+        let mut lines = maps.lines().skip_while(|line| holds(line) != Some(true));
+        let flags = lines.find_map(|line| line.strip_prefix("VmFlags:")).expect("its mapping");
+        assert!(flags.split_whitespace().any(|flag| flag == "dc"), "{flags}");
+    }
+
+    #[test]
     fn vectors_grow_and_shrink() {
         let mut v = RegionVec::<u32>::with_capacity(Class::Witness, Stage::Synthesis, 0).unwrap();
         for i in 0..100_000 {
