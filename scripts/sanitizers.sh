@@ -74,7 +74,7 @@ miri() {
         echo "miri: skipped: no component miri (rustup component add miri --toolchain $toolchain)"
         return
     fi
-    MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" CARGO_TARGET_DIR=$PWD/target/miri \
+    PROPTEST_CASES=8 MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-permissive-provenance" CARGO_TARGET_DIR=$PWD/target/miri \
         cargo "+$toolchain" miri test --lib -- \
         ffi::guard ffi::registry ffi::buffer ffi::error units:: kind:: error:: memory::ledger schedule::tests::order schedule::tests::headroom
 }

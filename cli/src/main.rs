@@ -11,6 +11,7 @@ mod params;
 mod plan;
 mod progress;
 mod prove;
+mod serve;
 mod setup;
 mod verify;
 
@@ -36,6 +37,7 @@ struct Cli {
 enum Command {
     Demo(demo::Args),
     Prove(prove::Args),
+    Serve(serve::Args),
     Params(params::Args),
     Plan(Box<plan::Args>),
     Verify(verify::Args),
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
     let result = logging::start(&cli.logging).and_then(|()| match &cli.command {
         Command::Demo(args) => demo::run(args),
         Command::Prove(args) => prove::run(args),
+        Command::Serve(args) => serve::run(args),
         Command::Params(args) => params::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Verify(args) => verify::run(args),
