@@ -140,8 +140,6 @@ typedef struct forebay_engine forebay_engine;
 // An error: a code and a message. Opaque; free with forebay_error_free.
 typedef struct forebay_error forebay_error;
 
-typedef void (*Callback)(void*, int32_t, const char*, size_t, const char*, size_t);
-
 // A log callback. `level` is FOREBAY_LOG_ERROR to FOREBAY_LOG_TRACE; `target` (the module) and `message` are
 // UTF-8, do not end in NUL, and are valid only during the call.
 //
@@ -449,15 +447,6 @@ int32_t forebay_report(forebay_engine *engine,
 int32_t forebay_completion_fd(forebay_engine *engine,
                               int32_t *fd,
                               forebay_error **error);
-
-// In cpp/bridge/log_callback.cpp: false where the callback threw a C++ exception, which ends there.
-extern bool forebay_core_call_log(Callback callback,
-                                  void *user_data,
-                                  int32_t level,
-                                  const char *target,
-                                  size_t target_len,
-                                  const char *message,
-                                  size_t message_len);
 
 // Sets, replaces or (with NULL) removes the log callback of this copy of the library, for all its handles.
 //
