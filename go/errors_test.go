@@ -184,7 +184,7 @@ func busy(t *testing.T, prover Prover) {
 func refusing(t *testing.T) Config {
 	config := testConfig(t)
 	config.Kinds = []Kind{PorepC2, WindowPost, SnapUpdate}
-	config.MemoryLimit = 300 << 20
+	config.MemoryLimit = 1 << 30
 	config.MaxRequests = 1
 	return config
 }

@@ -23,14 +23,14 @@ func ExampleOpen() {
 		CacheDirectory:             cache,
 	})
 	if err != nil {
-		fmt.Println(missing(err))
+		fmt.Println(err)
 		return
 	}
 	defer prover.Close()
 
 	bytes, err := os.ReadFile(filepath.Join(cache, "requests", "window_post.request"))
 	if err != nil {
-		fmt.Println(missing(err))
+		fmt.Println(err)
 		return
 	}
 	request := &cuzkpb.SubmitProofRequest{}
