@@ -13,6 +13,7 @@ mod progress;
 mod prove;
 mod serve;
 mod setup;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -39,6 +40,7 @@ enum Command {
     Serve(serve::Args),
     Params(params::Args),
     Plan(Box<plan::Args>),
+    Verify(verify::Args),
 }
 
 fn main() -> ExitCode {
@@ -52,12 +54,16 @@ fn main() -> ExitCode {
             args.measure.use_parameter_folder();
         }
     }
+    if let Command::Verify(args) = &cli.command {
+        args.use_parameter_folder();
+    }
     let result = logging::start(&cli.logging).and_then(|()| match &cli.command {
         Command::Demo(args) => demo::run(args),
         Command::Prove(args) => prove::run(args),
         Command::Serve(args) => serve::run(args),
         Command::Params(args) => params::run(args),
         Command::Plan(args) => plan::run(args),
+        Command::Verify(args) => verify::run(args),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,
