@@ -69,6 +69,24 @@ func proveFour(t *testing.T, prover Prover, suffix string) {
 	}
 }
 
+// The judge of these tests refuses what is no proof of the statement.
+func TestTheJudgeRefuses(t *testing.T) {
+	response, err := openLibrary(t, testConfig(t)).Prove(withTime(t, time.Minute), request(t, WindowPost, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proof := response.GetProof()
+	swapped := append([]byte(nil), proof...)
+	copy(swapped[:48], proof[144:]) // Points of the curve, and the wrong ones.
+	copy(swapped[144:], proof[:48])
+	for name, wrong := range map[string][]byte{"swapped points": swapped, "half": proof[:96], "empty": nil} {
+		if out, accepted := judge(t, WindowPost, wrong); accepted {
+			t.Errorf("%s: %s", name, out)
+		}
+	}
+	verify(t, WindowPost, proof)
+}
+
 func TestManyGoroutinesWaitWithoutThreads(t *testing.T) {
 	const waiters, jobs = 1000, 4
 	config := testConfig(t)

@@ -106,15 +106,20 @@ func withTime(t testing.TB, limit time.Duration) context.Context {
 // verify has filecoin-proofs-api judge a proof, in a process of its own.
 func verify(t testing.TB, kind Kind, proof []byte) {
 	t.Helper()
+	if out, accepted := judge(t, kind, proof); !accepted {
+		t.Fatalf("%s: the proof is not accepted: %s", kind, out)
+	}
+}
+
+func judge(t testing.TB, kind Kind, proof []byte) (string, bool) {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "proof")
 	if err := os.WriteFile(file, proof, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.Command(binaryPath(t), "verify", "--request", requestPath(t, kind), "--proof", file,
 		"--parameters", filepath.Join(testCache(t), "development-parameters")).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "accepted by filecoin-proofs-api") {
-		t.Fatalf("%s: the proof is not accepted: %v: %s", kind, err, out)
-	}
+	return string(out), err == nil && strings.Contains(string(out), "accepted by filecoin-proofs-api")
 }
 
 // threads is how many OS threads this process has.

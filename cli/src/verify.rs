@@ -16,7 +16,7 @@ use forebay::wire::{ProofKind, SubmitProofRequest};
 use forebay::{Code, Error};
 use prost::Message;
 
-use crate::failure::{sector_error, system, Failure, Result};
+use crate::failure::{system, Failure, Result};
 use crate::setup::default_cache;
 
 /// Judges a proof with filecoin-proofs-api; the statement is read from the request. Exits with 1 where it is refused.
@@ -177,7 +177,8 @@ fn replicas(request: &SubmitProofRequest, proof: Post) -> Result<BTreeMap<Sector
 }
 
 fn judged<E: Into<forebay_sector::Error>>(accepted: std::result::Result<bool, E>) -> Result<bool> {
-    accepted.map_err(|e| sector_error("verifying with filecoin-proofs-api")(e.into()))
+    let unable = |e: E| Error::new(Code::VerificationFailed, format!("filecoin-proofs-api: {}", e.into()));
+    Ok(accepted.map_err(unable)?)
 }
 
 fn bytes32(bytes: &[u8], name: &str) -> Result<[u8; 32]> {
