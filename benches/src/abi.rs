@@ -198,18 +198,12 @@ fn rows(report: &mut Report, what: &str, names: [&str; 3], times: &mut [Vec<f64>
         let [median, most] = quantiles(times, [0.5, 0.99]);
         report.value(&format!("{what}, {name}: median"), median, "ms", Goal::None);
         report.value(&format!("{what}, {name}: 99 %"), most, "ms", Goal::None);
-        match index {
-            0 => rust = median,
-            1 => {
-                report.value(&format!("{what}, {name} over Rust"), median - rust, "s", Goal::AtMost(ABI_GOAL))
-            }
-            _ => report.value(
-                &format!("{what}, {name} over Rust"),
-                median - rust,
-                "s",
-                Goal::AtMost(SERVE_GOAL),
-            ),
+        if index == 0 {
+            rust = median;
+            continue;
         }
+        let goal = if index == 1 { ABI_GOAL } else { SERVE_GOAL };
+        report.value(&format!("{what}, {name} over Rust"), median - rust, "ms", Goal::AtMost(goal));
     }
 }
 
