@@ -197,7 +197,7 @@ impl Witness {
         if count == 0 {
             return Ok(());
         }
-        if self.aux_len % WORD as usize == 0 {
+        if self.aux_len.is_multiple_of(WORD as usize) {
             self.open_word(word)?;
         } else if let (Some(wide), Some(value)) =
             (self.wide.as_mut_slice().last_mut(), self.value.as_mut_slice().last_mut())
@@ -210,7 +210,7 @@ impl Witness {
     }
 
     fn open_word(&mut self, word: Word) -> Result<()> {
-        if self.wide.len() % GROUP_WORDS == 0 {
+        if self.wide.len().is_multiple_of(GROUP_WORDS) {
             let before = self.wide_values.len() - word.wide.count_ones() as usize;
             let before = u32::try_from(before).map_err(|_| {
                 Error::new(Code::Unsupported, "a witness of more than 2^32 wide values is not supported")

@@ -59,7 +59,7 @@ impl Variable {
     /// A value as text.
     pub fn told(self, value: u64) -> String {
         match self {
-            Variable::Ram if value % Bytes::gib(1).0 == 0 => format!("{} GiB", value >> 30),
+            Variable::Ram if value.is_multiple_of(Bytes::gib(1).0) => format!("{} GiB", value >> 30),
             Variable::Ram => Bytes(value).to_string(),
             _ => value.to_string(),
         }

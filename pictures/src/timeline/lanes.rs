@@ -35,7 +35,7 @@ impl<'a> Layout<'a> {
     fn new(lanes: &'a [Lane]) -> Layout<'a> {
         let mut one_of = lanes.len().div_ceil(MOST).max(1);
         // Partitions come in tens: a multiple of 2 or 5 would show the same few of every sector.
-        while one_of > 1 && (one_of % 2 == 0 || one_of % 5 == 0) {
+        while one_of > 1 && (one_of.is_multiple_of(2) || one_of.is_multiple_of(5)) {
             one_of += 1;
         }
         let drawn: Vec<&Lane> = lanes.iter().step_by(one_of).collect();

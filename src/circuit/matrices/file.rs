@@ -324,7 +324,8 @@ fn read_bitmap(compressed: &[u8], bits: u64, set: u64) -> Result<RegionVec<u64>>
         bitmap.push(word)?;
     }
     let more = decoder.read(&mut bytes).map_err(damaged)?;
-    let beyond = bitmap.as_slice().last().is_some_and(|word| bits % 64 != 0 && word >> (bits % 64) != 0);
+    let beyond =
+        bitmap.as_slice().last().is_some_and(|word| !bits.is_multiple_of(64) && word >> (bits % 64) != 0);
     if more != 0 || beyond || counted != set {
         return Err(damaged(format!("a density of {counted} variables instead of {set}")));
     }

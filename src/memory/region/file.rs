@@ -51,7 +51,7 @@ impl FileMap {
     /// misaligned offset.
     pub fn slice<T: Pod>(&self, offset: usize, count: usize) -> Result<&[T]> {
         let end = count.checked_mul(size_of::<T>()).and_then(|bytes| offset.checked_add(bytes));
-        if offset % align_of::<T>() != 0 || end.is_none_or(|end| end > self.len) {
+        if !offset.is_multiple_of(align_of::<T>()) || end.is_none_or(|end| end > self.len) {
             return Err(Error::internal(format!(
                 "{count} values at offset {offset} do not fit a file of {} bytes",
                 self.len
