@@ -2,10 +2,13 @@
 //! megabytes is neither decoded twice nor written again.
 
 use bytes::{Buf, Bytes};
+use forebay::{Code, Error};
 use prost::encoding::{decode_key, decode_varint, skip_field, DecodeContext, WireType};
 use prost::Message;
 use tonic::codec::{DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::Status;
+
+use crate::status;
 
 /// A message that was not decoded.
 #[derive(Clone, Debug, Default)]
@@ -28,9 +31,10 @@ macro_rules! decoded {
     ($($message:ty),* $(,)?) => {$(
         impl Incoming for $message {
             fn read(buffer: &mut DecodeBuf<'_>) -> Result<Self, Status> {
-                <$message>::decode(buffer).map_err(|e| Status::invalid_argument(format!(
-                    "not a {}: {e}", stringify!($message)
-                )))
+                <$message>::decode(buffer).map_err(|e| {
+                    let name = stringify!($message).rsplit("::").next().unwrap_or_default().trim();
+                    status::of(&Error::new(Code::InvalidArgument, format!("not a {name}: {e}")))
+                })
             }
         }
     )*};
@@ -82,7 +86,8 @@ impl<T: Message> Encoder for Write<T> {
     type Error = Status;
 
     fn encode(&mut self, message: T, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        message.encode(buffer).map_err(|e| Status::internal(format!("writing an answer: {e}")))
+        let unwritten = |e| status::of(&Error::internal(format!("writing an answer: {e}")));
+        message.encode(buffer).map_err(unwritten)
     }
 }
 
@@ -95,10 +100,11 @@ impl<U: Incoming> Decoder for Read<U> {
     }
 }
 
-/// Field 1 of a `cuzk.v1.ProveRequest`: the request as it would be submitted.
-pub fn submission(prove: &Bytes) -> Result<Bytes, Status> {
+/// Field 1 of a `cuzk.v1.ProveRequest`: the request as it would be submitted. `InvalidRequest`: there is none.
+pub fn submission(prove: &Bytes) -> Result<Bytes, Error> {
     const SUBMIT: u32 = 1;
-    let malformed = |e: prost::DecodeError| Status::invalid_argument(format!("not a cuzk.v1.ProveRequest: {e}"));
+    let not = |why: String| Error::new(Code::InvalidRequest, format!("not a cuzk.v1.ProveRequest: {why}"));
+    let malformed = |e: prost::DecodeError| not(e.to_string());
     let mut rest = prove.clone();
     let mut found = None;
     while rest.has_remaining() {
@@ -109,17 +115,14 @@ pub fn submission(prove: &Bytes) -> Result<Bytes, Status> {
         }
         let length = decode_varint(&mut rest).map_err(malformed)?;
         if length > rest.remaining() as u64 {
-            return Err(Status::invalid_argument(format!(
-                "not a cuzk.v1.ProveRequest: field 1 has {length} bytes, {} are left",
-                rest.remaining()
-            )));
+            return Err(not(format!("field 1 has {length} bytes, {} are left", rest.remaining())));
         }
         if found.is_some() {
-            return Err(Status::invalid_argument("a cuzk.v1.ProveRequest has field 1 (submit) twice; expected one"));
+            return Err(not("it has field 1 (submit) twice; expected one".into()));
         }
         found = Some(rest.split_to(length as usize));
     }
-    found.ok_or_else(|| Status::invalid_argument("a cuzk.v1.ProveRequest without field 1 (submit)"))
+    found.ok_or_else(|| not("it is without field 1 (submit)".into()))
 }
 
 #[cfg(test)]
@@ -128,7 +131,8 @@ mod tests {
     use forebay::wire::{ProveRequest, SubmitProofRequest};
 
     fn prove() -> ProveRequest {
-        let submit = SubmitProofRequest { request_id: "id".into(), miner_id: 7, ..SubmitProofRequest::default() };
+        let submit =
+            SubmitProofRequest { request_id: "id".into(), miner_id: 7, ..SubmitProofRequest::default() };
         ProveRequest { submit: Some(submit) }
     }
 
@@ -148,10 +152,12 @@ mod tests {
         let whole = prove().encode_to_vec();
         let twice = [whole.clone(), whole.clone()].concat();
         let cut = whole[..whole.len() - 1].to_vec();
-        for (bytes, says) in [(vec![], "without field 1"), (twice, "twice"), (cut, "are left"), (vec![0xff], "not a")] {
-            let status = submission(&Bytes::from(bytes)).unwrap_err();
-            assert_eq!(status.code(), tonic::Code::InvalidArgument);
-            assert!(status.message().contains(says), "{status}");
+        for (bytes, says) in
+            [(vec![], "without field 1"), (twice, "twice"), (cut, "are left"), (vec![0xff], "not a")]
+        {
+            let error = submission(&Bytes::from(bytes)).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidRequest);
+            assert!(error.message().contains(says), "{error}");
         }
     }
 }
