@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use forebay::engine::toml_reader::{invalid, Section};
+use forebay::engine::MAX_MESSAGE;
+use forebay::units::Bytes;
 use forebay::{Code, Error, Result};
 
 use crate::listen::Address;
@@ -35,8 +37,8 @@ pub struct Options {
     pub orphan: Duration,
     /// `serve.drain_seconds`: how long unfinished jobs may take to end at shutdown; `None`: as long as they need.
     pub drain: Option<Duration>,
-    /// `serve.large_uploads`: requests above 1 MiB that are received at once.
-    pub large_uploads: usize,
+    /// `serve.receive_bytes`: bytes of requests above 1 MiB that are received and not the engine's yet.
+    pub receive_bytes: Bytes,
 }
 
 impl Default for Options {
@@ -47,7 +49,7 @@ impl Default for Options {
             insecure: false,
             orphan: Duration::from_secs(60),
             drain: None,
-            large_uploads: 4,
+            receive_bytes: MAX_MESSAGE,
         }
     }
 }
@@ -66,8 +68,9 @@ insecure = false
 orphan_seconds = 60
 # Seconds that unfinished jobs have at shutdown. 0: as long as they need.
 drain_seconds = 0
-# Requests above 1 MiB that are received at once; each may have up to 256 MiB that are not the engine's yet.
-large_uploads = 4
+# Bytes of requests above 1 MiB that are received and not the engine's yet, beside memory.limit. A longer request is
+# refused; others wait. Shorter ones have 16 MiB of their own.
+receive_bytes = "256MiB"
 "#;
 
 impl Options {
@@ -98,7 +101,9 @@ impl Options {
         let mut drain = Duration::ZERO;
         serve.seconds("drain_seconds", &mut drain)?;
         options.drain = (!drain.is_zero()).then_some(drain);
-        serve.count("large_uploads", &mut options.large_uploads)?;
+        if let Some(bytes) = serve.take_bytes("receive_bytes")? {
+            options.receive_bytes = bytes;
+        }
         serve.finish()?;
         Ok(options)
     }
@@ -124,8 +129,8 @@ impl Options {
         if self.listen.is_empty() {
             return Err(invalid("serve.listen", "at least one address", "an empty list"));
         }
-        if self.large_uploads == 0 {
-            return Err(invalid("serve.large_uploads", "at least 1", "0"));
+        if self.receive_bytes < Bytes::mib(2) {
+            return Err(invalid("serve.receive_bytes", "at least 2MiB", &self.receive_bytes.to_string()));
         }
         for address in &self.listen {
             if self.tls.is_some() || self.insecure || address.is_local()? {
@@ -186,5 +191,7 @@ mod tests {
         Options { tls, ..open }.check().unwrap();
         Options::default().check().unwrap();
         assert!(Options { listen: Vec::new(), ..Options::default() }.check().is_err());
+        let small = read("[serve]\nreceive_bytes = \"1MiB\"").unwrap();
+        assert!(small.check().unwrap_err().message().contains("serve.receive_bytes"));
     }
 }

@@ -17,6 +17,8 @@ struct Awaited {
     answer: Answer,
     /// Calls that wait for it now.
     callers: usize,
+    /// How often it was left alone: only the last time counts.
+    left: u64,
     /// Submitted by a call that does not wait: it goes on without callers.
     kept: bool,
 }
@@ -55,27 +57,8 @@ impl Jobs {
         self.enter(job_id, |job| job.kept = true).map(|_| ())
     }
 
-    /// Waits for a job's answer; `None` when there is none after `timeout`.
-    pub async fn wait(
-        &self,
-        job_id: &str,
-        interest: Interest,
-        timeout: Option<Duration>,
-    ) -> Result<Option<AwaitProofResponse>> {
-        let mut caller = self.call(job_id, interest)?;
-        let answered = caller.answer.wait_for(Option::is_some);
-        let answer = match timeout {
-            None => answered.await,
-            Some(timeout) => match tokio::time::timeout(timeout, answered).await {
-                Ok(answer) => answer,
-                Err(_) => return Ok(None),
-            },
-        };
-        let answer = answer.map_err(|_| Error::internal(format!("job {job_id} was forgotten unanswered")))?;
-        Ok(answer.clone())
-    }
-
-    fn call(&self, job_id: &str, interest: Interest) -> Result<Caller> {
+    /// A call that waits for a job until it is dropped.
+    pub fn call(&self, job_id: &str, interest: Interest) -> Result<Caller> {
         let answer = self.enter(job_id, |job| job.callers += 1)?;
         Ok(Caller { jobs: self.clone(), job_id: job_id.to_owned(), interest, answer })
     }
@@ -88,7 +71,7 @@ impl Jobs {
             return Ok(job.answer.clone());
         }
         let (sender, answer) = watch::channel(None);
-        let mut job = Awaited { answer: answer.clone(), callers: 0, kept: false };
+        let mut job = Awaited { answer: answer.clone(), callers: 0, left: 0, kept: false };
         change(&mut job);
         table.insert(job_id.to_owned(), job);
         drop(table);
@@ -102,12 +85,13 @@ impl Jobs {
     }
 
     /// Cancels a job that nobody has asked for since its last caller went.
-    fn abandon(&self, job_id: String) {
+    fn abandon(&self, job_id: String, left: u64) {
         let jobs = self.clone();
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             tokio::time::sleep(jobs.grace).await;
-            let abandoned = lock(&jobs.table).get(&job_id).is_some_and(|job| job.callers == 0 && !job.kept);
+            let alone = |job: &Awaited| job.callers == 0 && !job.kept && job.left == left;
+            let abandoned = lock(&jobs.table).get(&job_id).is_some_and(alone);
             if abandoned && jobs.engine.cancel(&job_id).unwrap_or(false) {
                 tracing::info!(job_id, "cancelled: its caller went away");
             }
@@ -116,23 +100,41 @@ impl Jobs {
 }
 
 /// One call that waits.
-struct Caller {
+pub struct Caller {
     jobs: Jobs,
     job_id: String,
     interest: Interest,
     answer: Answer,
 }
 
+impl Caller {
+    /// The job's answer; `None` when there is none after `timeout`.
+    pub async fn wait(&mut self, timeout: Option<Duration>) -> Result<Option<AwaitProofResponse>> {
+        let answered = self.answer.wait_for(Option::is_some);
+        let answer = match timeout {
+            None => answered.await,
+            Some(timeout) => match tokio::time::timeout(timeout, answered).await {
+                Ok(answer) => answer,
+                Err(_) => return Ok(None),
+            },
+        };
+        let lost = |_| Error::internal(format!("job {} was forgotten unanswered", self.job_id));
+        Ok(answer.map_err(lost)?.clone())
+    }
+}
+
 impl Drop for Caller {
     fn drop(&mut self) {
         let mut table = lock(&self.jobs.table);
         let Some(job) = table.get_mut(&self.job_id) else { return };
-        job.callers -= 1;
-        let alone = job.callers == 0 && !job.kept && self.interest == Interest::Own;
-        drop(table);
-        if alone {
-            self.jobs.abandon(std::mem::take(&mut self.job_id));
+        job.callers = job.callers.saturating_sub(1);
+        if job.callers > 0 || job.kept || self.interest == Interest::Look {
+            return;
         }
+        job.left += 1;
+        let left = job.left;
+        drop(table);
+        self.jobs.abandon(std::mem::take(&mut self.job_id), left);
     }
 }
 

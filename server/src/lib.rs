@@ -6,13 +6,14 @@
 
 mod config;
 mod extra;
+mod intake;
 mod jobs;
 mod listen;
 mod proving;
 pub mod raw;
 mod serve;
 mod status;
-mod uploads;
+mod work;
 
 pub use config::{Options, Tls, DEFAULT_LISTEN};
 pub use listen::Address;

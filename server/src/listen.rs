@@ -1,8 +1,10 @@
 //! Where to listen: TCP addresses and unix sockets.
 
 use std::fmt;
+use std::fs;
+use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -58,13 +60,19 @@ pub enum Listener {
     Unix(UnixListener, SocketFile),
 }
 
-/// A socket's file, which goes with it.
-pub struct SocketFile(PathBuf);
+/// A socket's file, which goes with it; that of another server at the same path, known by device and inode, does not.
+pub struct SocketFile(PathBuf, (u64, u64));
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
+        if identity(&self.0).is_ok_and(|now| now == self.1) {
+            let _ = fs::remove_file(&self.0);
+        }
     }
+}
+
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    fs::symlink_metadata(path).map(|data| (data.dev(), data.ino()))
 }
 
 impl Address {
@@ -99,26 +107,33 @@ impl Address {
 /// mode is set.
 fn bind_socket(path: &Path) -> Result<Listener> {
     let failed = |e| Error::system(format!("listening on unix://{}", path.display()), e);
-    if UnixStream::connect(path).is_ok() {
-        let text = format!("unix://{} is in use: somebody listens on it", path.display());
-        return Err(Error::new(Code::System, text));
-    }
-    let name = path.file_name().unwrap_or_default();
+    free(path)?;
     let parent = path.parent().unwrap_or(Path::new("/"));
-    let private = parent.join(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
-    std::fs::create_dir(&private).map_err(failed)?;
-    let made = (|| {
-        std::fs::set_permissions(&private, PermissionsExt::from_mode(0o700))?;
-        let fresh = private.join("s");
-        let listener = std::os::unix::net::UnixListener::bind(&fresh)?;
-        std::fs::set_permissions(&fresh, PermissionsExt::from_mode(0o600))?;
-        listener.set_nonblocking(true)?;
-        let listener = UnixListener::from_std(listener)?;
-        std::fs::rename(&fresh, path)?;
-        Ok(listener)
-    })();
-    let _ = std::fs::remove_dir_all(&private);
-    made.map(|listener| Listener::Unix(listener, SocketFile(path.to_owned()))).map_err(failed)
+    let private = tempfile::Builder::new().prefix(".fb").tempdir_in(parent).map_err(failed)?;
+    let fresh = private.path().join("s");
+    let listener = UnixListener::bind(&fresh).map_err(failed)?;
+    fs::set_permissions(&fresh, PermissionsExt::from_mode(0o600)).map_err(failed)?;
+    let identity = identity(&fresh).map_err(failed)?;
+    fs::rename(&fresh, path).map_err(failed)?;
+    Ok(Listener::Unix(listener, SocketFile(path.to_owned(), identity)))
+}
+
+/// Whether a socket may take this path: nothing is there, or the socket of a server that has ended.
+fn free(path: &Path) -> Result<()> {
+    let taken = |what: &str| {
+        let text = format!("unix://{} is in use: {what}; stop it or choose another path", path.display());
+        Err(Error::new(Code::System, text))
+    };
+    match fs::symlink_metadata(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(e) => Err(Error::system(format!("listening on unix://{}", path.display()), e)),
+        Ok(data) if !data.file_type().is_socket() => taken("a file that is no socket is there"),
+        Ok(_) => match UnixStream::connect(path) {
+            Ok(_) => taken("somebody listens on it"),
+            Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+            Err(e) => taken(&format!("a socket is there that does not answer ({e})")),
+        },
+    }
 }
 
 #[cfg(test)]
@@ -167,5 +182,23 @@ mod tests {
         assert!(path.exists());
         drop(listener);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[tokio::test]
+    async fn a_file_and_the_socket_of_another_server_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s");
+        let address = Address::Unix(path.clone());
+        fs::write(&path, "precious").unwrap();
+        assert!(address.bind().await.err().unwrap().message().contains("no socket"));
+        assert_eq!(fs::read(&path).unwrap(), b"precious");
+        fs::remove_file(&path).unwrap();
+        let first = address.bind().await.unwrap();
+        fs::remove_file(&path).unwrap();
+        let second = address.bind().await.unwrap();
+        drop(first);
+        assert!(path.exists());
+        drop(second);
+        assert!(!path.exists());
     }
 }

@@ -1,60 +1,69 @@
 //! `cuzk.v1.ProvingEngine`.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use forebay::engine::{Engine, Submitted};
+use forebay::engine::{Engine, Status as Known, Submitted};
 use forebay::kind::{CircuitId, ProofKind};
+use forebay::prove::Footprint;
 use forebay::wire::await_proof_response::Status as Answer;
 use forebay::wire::{self, srs_status::Tier};
 use forebay::{Code, Error};
 use tonic::{Request, Response, Status};
 
 use crate::cuzk::proving_engine_server::ProvingEngine;
+use crate::intake::Hold;
 use crate::jobs::{unfinished, Interest, Jobs};
 use crate::raw::{self, Raw};
 use crate::status;
-use crate::uploads::Place;
+use crate::work::{broken, Purpose, Work};
 
 type Result<T> = std::result::Result<Response<T>, Status>;
 
 /// The service; clones share the engine.
 #[derive(Clone)]
 pub struct Proving {
-    engine: Arc<Engine>,
+    work: Work,
     jobs: Jobs,
 }
 
-/// Runs a call of the engine that may block.
-pub async fn blocking<T: Send + 'static>(
-    engine: &Arc<Engine>,
-    call: impl FnOnce(&Engine) -> forebay::Result<T> + Send + 'static,
-) -> std::result::Result<T, Status> {
-    let engine = engine.clone();
-    let done = tokio::task::spawn_blocking(move || call(&engine)).await;
-    done.map_err(|e| Status::internal(format!("a call ended in a panic: {e}")))?.map_err(|e| status::of(&e))
-}
-
 impl Proving {
-    pub fn new(engine: Arc<Engine>, grace: Duration) -> Proving {
-        Proving { jobs: Jobs::new(engine.clone(), grace), engine }
+    pub fn new(work: Work, grace: Duration) -> Proving {
+        Proving { jobs: Jobs::new(work.engine.clone(), grace), work }
     }
 
-    /// Hands a request's bytes to the engine. Its place among the uploads is free again afterwards.
-    async fn submit(&self, request: Bytes, place: Option<Place>) -> std::result::Result<Submitted, Status> {
-        let submitted = blocking(&self.engine, move |engine| engine.submit(&request)).await;
-        drop(place);
-        submitted
+    /// Hands a request's bytes to the engine, which gives their room back. `then` has the job also where the caller
+    /// went away meanwhile: no job is left that nobody knows of.
+    async fn submit<T: Send + 'static>(
+        &self,
+        request: Bytes,
+        hold: Option<Hold>,
+        then: impl FnOnce(&Jobs, Submitted) -> forebay::Result<T> + Send + 'static,
+    ) -> std::result::Result<T, Status> {
+        let (work, jobs) = (self.work.clone(), self.jobs.clone());
+        let submitting = tokio::spawn(async move {
+            let submit = move |engine: &Engine| {
+                let submitted = engine.submit(&request);
+                drop(request);
+                if let Some(hold) = hold {
+                    hold.release();
+                }
+                submitted
+            };
+            let submitted = work.run(Purpose::Submit, submit).await?;
+            then(&jobs, submitted).map_err(|e| status::of(&e))
+        });
+        submitting.await.map_err(broken)?
     }
 }
 
 #[tonic::async_trait]
 impl ProvingEngine for Proving {
     async fn submit_proof(&self, mut request: Request<Raw>) -> Result<wire::SubmitProofResponse> {
-        let place = request.extensions_mut().remove::<Place>();
-        let Submitted { job_id, queue_position } = self.submit(request.into_inner().0, place).await?;
-        self.jobs.keep(&job_id).map_err(|e| status::of(&e))?;
+        let hold = request.extensions_mut().remove();
+        let kept = |jobs: &Jobs, submitted: Submitted| jobs.keep(&submitted.job_id).map(|()| submitted);
+        let Submitted { job_id, queue_position } = self.submit(request.into_inner().0, hold, kept).await?;
         Ok(Response::new(wire::SubmitProofResponse { job_id, queue_position, assigned_gpu: String::new() }))
     }
 
@@ -64,16 +73,17 @@ impl ProvingEngine for Proving {
     ) -> Result<wire::AwaitProofResponse> {
         let wire::AwaitProofRequest { job_id, timeout_ms } = request.into_inner();
         let timeout = (timeout_ms != 0).then(|| Duration::from_millis(timeout_ms));
-        let answer = self.jobs.wait(&job_id, Interest::Look, timeout).await.map_err(|e| status::of(&e))?;
+        let mut caller = self.jobs.call(&job_id, Interest::Look).map_err(|e| status::of(&e))?;
+        let answer = caller.wait(timeout).await.map_err(|e| status::of(&e))?;
         Ok(Response::new(answer.unwrap_or_else(|| unfinished(&job_id, Answer::Timeout))))
     }
 
     async fn prove(&self, mut request: Request<Raw>) -> Result<wire::ProveResponse> {
-        let place = request.extensions_mut().remove::<Place>();
-        let submission = raw::submission(&request.into_inner().0)?;
-        let submitted = self.submit(submission, place).await?;
-        let answer = self.jobs.wait(&submitted.job_id, Interest::Own, None).await;
-        let result = answer.map_err(|e| status::of(&e))?;
+        let hold = request.extensions_mut().remove();
+        let submission = raw::submission(&request.into_inner().0).map_err(|e| status::of(&e))?;
+        let called = |jobs: &Jobs, submitted: Submitted| jobs.call(&submitted.job_id, Interest::Own);
+        let mut caller = self.submit(submission, hold, called).await?;
+        let result = caller.wait(None).await.map_err(|e| status::of(&e))?;
         Ok(Response::new(wire::ProveResponse { result }))
     }
 
@@ -81,17 +91,19 @@ impl ProvingEngine for Proving {
         &self,
         request: Request<wire::CancelProofRequest>,
     ) -> Result<wire::CancelProofResponse> {
-        let was_running = self.engine.cancel(&request.into_inner().job_id).map_err(|e| status::of(&e))?;
+        let was_running =
+            self.work.engine.cancel(&request.into_inner().job_id).map_err(|e| status::of(&e))?;
         Ok(Response::new(wire::CancelProofResponse { was_running }))
     }
 
     async fn get_status(&self, _: Request<wire::GetStatusRequest>) -> Result<wire::GetStatusResponse> {
-        let told = blocking(&self.engine, |engine| Ok(engine.status())).await?;
-        Ok(Response::new(short(&told)))
+        let told =
+            self.work.run(Purpose::Look, |engine| Ok(short(&engine.status(), engine.available()))).await?;
+        Ok(Response::new(told))
     }
 
     async fn get_metrics(&self, _: Request<wire::GetMetricsRequest>) -> Result<wire::GetMetricsResponse> {
-        let prometheus_text = blocking(&self.engine, |engine| Ok(engine.metrics())).await?;
+        let prometheus_text = self.work.run(Purpose::Look, |engine| Ok(engine.metrics())).await?;
         Ok(Response::new(wire::GetMetricsResponse { prometheus_text }))
     }
 
@@ -100,7 +112,7 @@ impl ProvingEngine for Proving {
         request: Request<wire::PreloadSrsRequest>,
     ) -> Result<wire::PreloadSrsResponse> {
         let circuit = circuit(&request.into_inner().circuit_id)?;
-        let loaded = blocking(&self.engine, move |engine| engine.preload(circuit)).await?;
+        let loaded = self.work.run(Purpose::Load, move |engine| engine.preload(circuit)).await?;
         Ok(Response::new(wire::PreloadSrsResponse {
             already_loaded: loaded.already_loaded,
             load_time_ms: u64::try_from(loaded.load_time.as_millis()).unwrap_or(u64::MAX),
@@ -109,7 +121,7 @@ impl ProvingEngine for Proving {
 
     async fn evict_srs(&self, request: Request<wire::EvictSrsRequest>) -> Result<wire::EvictSrsResponse> {
         let circuit = circuit(&request.into_inner().circuit_id)?;
-        let evicted = blocking(&self.engine, move |engine| engine.evict(circuit)).await?;
+        let evicted = self.work.run(Purpose::Load, move |engine| engine.evict(circuit)).await?;
         let (was_loaded, freed_bytes) = (evicted.was_loaded, evicted.freed.0);
         Ok(Response::new(wire::EvictSrsResponse { was_loaded, freed_bytes }))
     }
@@ -121,20 +133,10 @@ fn circuit(name: &str) -> std::result::Result<CircuitId, Status> {
 }
 
 /// The miner's status message. Slots on the processor are no GPUs and are left out.
-fn short(status: &forebay::engine::Status) -> wire::GetStatusResponse {
-    let tier = |state| if state == "resident" { Tier::Hot } else { Tier::Warm };
+fn short(status: &Known, available: Vec<(CircuitId, Option<Footprint>)>) -> wire::GetStatusResponse {
     wire::GetStatusResponse {
         gpus: Vec::new(),
-        loaded_srs: status
-            .circuits
-            .iter()
-            .map(|circuit| wire::SrsStatus {
-                circuit_id: circuit.circuit.clone(),
-                tier: tier(circuit.state).into(),
-                size_bytes: circuit.bytes,
-                ref_count: circuit.users,
-            })
-            .collect(),
+        loaded_srs: circuits(status, available),
         queues: ProofKind::ALL.iter().map(|kind| queue(status, kind.name())).collect(),
         total_proofs_completed: status.totals.completed,
         total_proofs_failed: status.totals.failed,
@@ -144,8 +146,30 @@ fn short(status: &forebay::engine::Status) -> wire::GetStatusResponse {
     }
 }
 
+/// Circuits in memory are hot, those on their way in or out warm, those whose parameters are on disk cold.
+fn circuits(status: &Known, available: Vec<(CircuitId, Option<Footprint>)>) -> Vec<wire::SrsStatus> {
+    let cold = available.into_iter().map(|(circuit, sizes)| wire::SrsStatus {
+        circuit_id: circuit.to_string(),
+        tier: Tier::Cold.into(),
+        size_bytes: sizes.map_or(0, |sizes| sizes.srs.saturating_add(sizes.matrices).0),
+        ref_count: 0,
+    });
+    let mut all: BTreeMap<_, _> = cold.map(|circuit| (circuit.circuit_id.clone(), circuit)).collect();
+    for circuit in &status.circuits {
+        let tier = if circuit.state == "resident" { Tier::Hot } else { Tier::Warm };
+        let loaded = wire::SrsStatus {
+            circuit_id: circuit.circuit.clone(),
+            tier: tier.into(),
+            size_bytes: circuit.bytes,
+            ref_count: circuit.users,
+        };
+        all.insert(circuit.circuit.clone(), loaded);
+    }
+    all.into_values().collect()
+}
+
 /// A kind's queue; one that is not enabled has nothing in it.
-fn queue(status: &forebay::engine::Status, kind: &str) -> wire::QueueStatus {
+fn queue(status: &Known, kind: &str) -> wire::QueueStatus {
     let found = status.queues.iter().find(|queue| queue.kind == kind);
     wire::QueueStatus {
         proof_kind: kind.to_owned(),

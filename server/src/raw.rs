@@ -31,7 +31,10 @@ macro_rules! decoded {
     ($($message:ty),* $(,)?) => {$(
         impl Incoming for $message {
             fn read(buffer: &mut DecodeBuf<'_>) -> Result<Self, Status> {
-                <$message>::decode(buffer).map_err(|e| malformed(format!("not the message of this call: {e}")))
+                <$message>::decode(buffer).map_err(|e| {
+                    let name = stringify!($message).rsplit("::").next().unwrap_or_default().trim();
+                    status::of(&Error::new(Code::InvalidArgument, format!("not a {name}: {e}")))
+                })
             }
         }
     )*};
@@ -83,7 +86,8 @@ impl<T: Message> Encoder for Write<T> {
     type Error = Status;
 
     fn encode(&mut self, message: T, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        message.encode(buffer).map_err(|e| Status::internal(format!("writing an answer: {e}")))
+        let unwritten = |e| status::of(&Error::internal(format!("writing an answer: {e}")));
+        message.encode(buffer).map_err(unwritten)
     }
 }
 
@@ -96,35 +100,29 @@ impl<U: Incoming> Decoder for Read<U> {
     }
 }
 
-fn malformed(text: impl Into<String>) -> Status {
-    status::of(&Error::new(Code::InvalidRequest, text))
-}
-
-/// Field 1 of a `cuzk.v1.ProveRequest`: the request as it would be submitted.
-pub fn submission(prove: &Bytes) -> Result<Bytes, Status> {
+/// Field 1 of a `cuzk.v1.ProveRequest`: the request as it would be submitted. `InvalidRequest`: there is none.
+pub fn submission(prove: &Bytes) -> Result<Bytes, Error> {
     const SUBMIT: u32 = 1;
-    let broken = |e: prost::DecodeError| malformed(format!("not a cuzk.v1.ProveRequest: {e}"));
+    let not = |why: String| Error::new(Code::InvalidRequest, format!("not a cuzk.v1.ProveRequest: {why}"));
+    let malformed = |e: prost::DecodeError| not(e.to_string());
     let mut rest = prove.clone();
     let mut found = None;
     while rest.has_remaining() {
-        let (tag, kind) = decode_key(&mut rest).map_err(broken)?;
+        let (tag, kind) = decode_key(&mut rest).map_err(malformed)?;
         if tag != SUBMIT || kind != WireType::LengthDelimited {
-            skip_field(kind, tag, &mut rest, DecodeContext::default()).map_err(broken)?;
+            skip_field(kind, tag, &mut rest, DecodeContext::default()).map_err(malformed)?;
             continue;
         }
-        let length = decode_varint(&mut rest).map_err(broken)?;
+        let length = decode_varint(&mut rest).map_err(malformed)?;
         if length > rest.remaining() as u64 {
-            let left = rest.remaining();
-            return Err(malformed(format!(
-                "not a cuzk.v1.ProveRequest: field 1 has {length} bytes, {left} are left"
-            )));
+            return Err(not(format!("field 1 has {length} bytes, {} are left", rest.remaining())));
         }
         if found.is_some() {
-            return Err(malformed("a cuzk.v1.ProveRequest has field 1 (submit) twice; expected one"));
+            return Err(not("it has field 1 (submit) twice; expected one".into()));
         }
         found = Some(rest.split_to(length as usize));
     }
-    found.ok_or_else(|| malformed("a cuzk.v1.ProveRequest without field 1 (submit)"))
+    found.ok_or_else(|| not("it is without field 1 (submit)".into()))
 }
 
 #[cfg(test)]
@@ -157,9 +155,9 @@ mod tests {
         for (bytes, says) in
             [(vec![], "without field 1"), (twice, "twice"), (cut, "are left"), (vec![0xff], "not a")]
         {
-            let status = submission(&Bytes::from(bytes)).unwrap_err();
-            assert_eq!(status.code(), tonic::Code::InvalidArgument);
-            assert!(status.message().contains(says), "{status}");
+            let error = submission(&Bytes::from(bytes)).unwrap_err();
+            assert_eq!(error.code(), Code::InvalidRequest);
+            assert!(error.message().contains(says), "{error}");
         }
     }
 }

@@ -19,20 +19,23 @@ use tonic_health::server::HealthReporter;
 use crate::config::{Options, Tls};
 use crate::cuzk::proving_engine_server::ProvingEngineServer;
 use crate::extra::Extra;
+use crate::intake::{Intake, Room};
 use crate::listen::{Address, Listener};
 use crate::proving::Proving;
-use crate::uploads::Uploads;
 use crate::v1::engine_server::EngineServer;
+use crate::work::Work;
 use crate::DESCRIPTORS;
 
 /// The longest message: a request of 256 MiB, and what a `Prove` call wraps it in.
 const MAX_MESSAGE: usize = (256 << 20) + 64;
-/// HTTP/2 windows. One stream's is small and the connection's large, so that uploads that are held up leave room for
-/// others on the same connection.
+/// HTTP/2 windows. One stream's is small and the connection's is more than those of all requests that may wait to be
+/// received: they never hold up other calls on the same connection.
 const STREAM_WINDOW: u32 = 256 << 10;
-const CONNECTION_WINDOW: u32 = 256 << 20;
+const CONNECTION_WINDOW: u32 = 8 << 20;
 const MAX_STREAMS: u32 = 4096;
 const KEEPALIVE: Duration = Duration::from_secs(30);
+/// How long a TLS handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// What a server is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +57,7 @@ pub struct Server {
     addresses: Vec<Address>,
     routes: Routes,
     health: HealthReporter,
-    uploads: Uploads,
+    room: Arc<Room>,
 }
 
 impl Server {
@@ -77,8 +80,8 @@ impl Server {
             addresses.push(bound);
         }
         let (health, routes) = services(&engine, options).await?;
-        let uploads = Uploads::new(options.large_uploads);
-        Ok(Server { engine, drain: options.drain, listeners, addresses, routes, health, uploads })
+        let room = Room::new(options.receive_bytes);
+        Ok(Server { engine, drain: options.drain, listeners, addresses, routes, health, room })
     }
 
     /// Where it listens; a port 0 is the one that was given.
@@ -91,7 +94,7 @@ impl Server {
         let (closed, closing) = watch::channel(false);
         let mut serving = tokio::task::JoinSet::new();
         for (listener, transport) in self.listeners {
-            let service = Layered { transport, uploads: self.uploads.clone(), routes: self.routes.clone() };
+            let service = Layered { transport, room: self.room.clone(), routes: self.routes.clone() };
             serving.spawn(service.serve(listener, told(closing.clone(), |closed| *closed)));
         }
         let ending = end(self.engine, self.drain, self.health, stop);
@@ -119,7 +122,7 @@ impl Server {
 /// One listener's server.
 struct Layered {
     transport: tonic::transport::Server,
-    uploads: Uploads,
+    room: Arc<Room>,
     routes: Routes,
 }
 
@@ -127,8 +130,8 @@ type Served = Pin<Box<dyn Future<Output = std::result::Result<(), tonic::transpo
 
 impl Layered {
     fn serve(self, listener: Listener, closed: impl Future<Output = ()> + Send + 'static) -> Served {
-        let uploads = self.uploads;
-        let bound = tower::util::MapRequestLayer::new(move |request| uploads.bound(request));
+        let room = self.room;
+        let bound = tower::layer::layer_fn(move |inner| Intake { inner, room: room.clone() });
         let router = self.transport.layer(bound).add_routes(self.routes);
         match listener {
             Listener::Tcp(tcp) => {
@@ -158,6 +161,7 @@ async fn end(
 ) {
     told(stop.clone(), |stop| *stop != Stop::No).await;
     health.set_not_serving::<ProvingEngineServer<Proving>>().await;
+    health.set_not_serving::<EngineServer<Extra>>().await;
     health.set_service_status("", tonic_health::ServingStatus::NotServing).await;
     let drained = shut(&engine, Shutdown::Drain);
     let limit = async {
@@ -212,7 +216,7 @@ fn read_tls(tls: &Tls) -> Result<ServerTlsConfig> {
         std::fs::read(path).map_err(|e| Error::system(format!("reading {}", path.display()), e))
     };
     let identity = Identity::from_pem(read(&tls.certificate)?, read(&tls.key)?);
-    let config = ServerTlsConfig::new().identity(identity);
+    let config = ServerTlsConfig::new().identity(identity).timeout(HANDSHAKE);
     match &tls.client_ca {
         Some(path) => Ok(config.client_ca_root(Certificate::from_pem(read(path)?))),
         None => Ok(config),
@@ -222,7 +226,9 @@ fn read_tls(tls: &Tls) -> Result<ServerTlsConfig> {
 async fn services(engine: &Arc<Engine>, options: &Options) -> Result<(HealthReporter, Routes)> {
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<ProvingEngineServer<Proving>>().await;
-    let proving = ProvingEngineServer::new(Proving::new(engine.clone(), options.orphan))
+    health.set_serving::<EngineServer<Extra>>().await;
+    let work = Work::new(engine.clone());
+    let proving = ProvingEngineServer::new(Proving::new(work.clone(), options.orphan))
         .max_decoding_message_size(MAX_MESSAGE)
         .max_encoding_message_size(MAX_MESSAGE);
     let reflection =
@@ -233,7 +239,7 @@ async fn services(engine: &Arc<Engine>, options: &Options) -> Result<(HealthRepo
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
     let routes = Routes::new(proving)
-        .add_service(EngineServer::new(Extra(engine.clone())))
+        .add_service(EngineServer::new(Extra(work)))
         .add_service(health_service)
         .add_service(builder().build_v1().map_err(|_| reflection("v1"))?)
         .add_service(builder().build_v1alpha().map_err(|_| reflection("v1alpha"))?);

@@ -185,6 +185,15 @@ impl Engine {
         Ok(self.shared.projection(circuit)?.footprint)
     }
 
+    /// The circuits of the enabled kinds whose parameters are there, with their sizes where they are known. Looks
+    /// at the parameter folders; loads and compiles nothing.
+    pub fn available(&self) -> Vec<(CircuitId, Option<Footprint>)> {
+        let shared = &self.shared;
+        let enabled = CircuitId::all().filter(|circuit| shared.config.kinds.contains(&circuit.kind));
+        let there = enabled.filter(|circuit| shared.catalog.available(*circuit).is_ok());
+        there.map(|circuit| (circuit, shared.known(circuit))).collect()
+    }
+
     /// Gives an idle circuit's memory back; `Busy` while it is in use.
     pub fn evict(&self, circuit: CircuitId) -> Result<Evicted> {
         let (reply, answer) = bounded(1);

@@ -97,6 +97,11 @@ impl Shared {
         self.project(circuit, footprint)
     }
 
+    /// A circuit's sizes, where they were asked for before.
+    pub fn known(&self, circuit: CircuitId) -> Option<Footprint> {
+        lock(&self.projections).get(&circuit).map(|known| known.footprint)
+    }
+
     /// What every slot makes of a circuit's sizes; remembered. The scheduler keeps room for those of PoSt and
     /// counts on the pinned ones from now on.
     pub fn project(&self, circuit: CircuitId, footprint: Footprint) -> Result<Projection> {
