@@ -436,7 +436,8 @@ int32_t forebay_report(forebay_engine *engine,
                        forebay_error **error);
 
 // An eventfd that becomes readable when jobs end: every answer of this engine after the first such call, and the
-// engine's close, adds one. Ask for it before the first submit.
+// engine's close, adds one. Ask for it before the first submit, and poll a job once after its submit: a kept proof is
+// answered before that returns.
 //
 // `*fd` is a descriptor of its own (non-blocking, close-on-exec) that the caller owns and closes, before or after the
 // engine. All descriptors of one engine share one counter: reading it (8 bytes) sets it to 0 for all, so give one
