@@ -60,10 +60,15 @@ impl Args {
     fn configuration(&self) -> Result<(Config, Options)> {
         let text = match &self.config {
             None => String::new(),
-            Some(path) => std::fs::read_to_string(path).map_err(system(format!("reading {}", path.display())))?,
+            Some(path) => {
+                std::fs::read_to_string(path).map_err(system(format!("reading {}", path.display())))?
+            }
         };
         let mut root: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-            Error::new(Code::InvalidConfig, format!("the configuration is not valid TOML: {}", e.to_string().trim_end()))
+            Error::new(
+                Code::InvalidConfig,
+                format!("the configuration is not valid TOML: {}", e.to_string().trim_end()),
+            )
         })?;
         let mut options = Options::take(&mut root)?;
         let mut config = Config::from_toml(&root.to_string())?;
@@ -168,7 +173,9 @@ fn on_signals(stop: watch::Sender<Stop>) -> std::io::Result<()> {
 fn next(now: Stop) -> Stop {
     match now {
         Stop::No => {
-            eprintln!("forebay: stopping: accepted requests are finished first; a second signal cancels them");
+            eprintln!(
+                "forebay: stopping: accepted requests are finished first; a second signal cancels them"
+            );
             Stop::Drain
         }
         _ => Stop::Abort,
@@ -244,7 +251,8 @@ mod tests {
 
     #[test]
     fn arguments_take_precedence_and_the_journal_is_on() {
-        let arguments = ["--cache", "/c", "--memory-limit", "3GiB", "--listen", "unix:///s", "--listen", "[::1]:1"];
+        let arguments =
+            ["--cache", "/c", "--memory-limit", "3GiB", "--listen", "unix:///s", "--listen", "[::1]:1"];
         let (config, options) = configuration(&arguments).ok().unwrap();
         assert_eq!(config.memory_limit, Some(Bytes::gib(3)));
         assert_eq!(config.journal_file, Some(PathBuf::from("/c/proofs.journal")));
