@@ -9,6 +9,7 @@ use forebay::wire::{
     SubmitProofResponse,
 };
 use forebay_server::v1::{ReportRequest, ReportResponse, StatusRequest, StatusResponse};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use prost::Message;
 use serde_json::Value;
 use tonic::codegen::http::uri::PathAndQuery;
@@ -61,6 +62,30 @@ impl Client {
             .max_decoding_message_size(MAX)
             .max_encoding_message_size(usize::MAX);
         grpc.ready().await.map_err(|e| Status::unavailable(e.to_string()))?;
+        let path: PathAndQuery = path.parse().expect("a path");
+        grpc.unary(request, path, ProstCodec::default()).await.map(tonic::Response::into_inner)
+    }
+
+    /// One call with a `grpc-timeout` that only the server knows of: a channel would end the call itself.
+    pub async fn within<Q, A>(address: &str, path: &str, timeout: &str, message: Q) -> Result<A, Status>
+    where
+        Q: Message + 'static,
+        A: Message + Default + 'static,
+    {
+        let stream = tokio::net::TcpStream::connect(address).await.expect("a connection");
+        let (sender, connection) =
+            hyper::client::conn::http2::handshake(TokioExecutor::new(), TokioIo::new(stream))
+                .await
+                .expect("HTTP/2");
+        tokio::spawn(connection);
+        let service = tower::service_fn(move |request| {
+            let mut sender = sender.clone();
+            async move { sender.send_request(request).await }
+        });
+        let origin = format!("http://{address}").parse().expect("an address");
+        let mut grpc = tonic::client::Grpc::with_origin(service, origin);
+        let mut request = Request::new(message);
+        request.metadata_mut().insert("grpc-timeout", timeout.parse().expect("a header"));
         let path: PathAndQuery = path.parse().expect("a path");
         grpc.unary(request, path, ProstCodec::default()).await.map(tonic::Response::into_inner)
     }

@@ -10,7 +10,7 @@ use forebay::wire::{
     SubmitProofRequest,
 };
 use forebay_server::v1::{HeadroomRequest, HeadroomResponse, ReportRequest, ReportResponse};
-use tonic::{Code, Request};
+use tonic::Code;
 use tonic_types::StatusExt;
 
 use crate::client::{is_proved, is_refused, Client};
@@ -91,12 +91,11 @@ async fn a_full_engine_says_when_to_try_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deadline_ends_the_call_and_not_the_job() {
-    let (_serve, client) = serve("").await;
+    let (serve, client) = serve("").await;
     let jobs = client.occupy(3).await;
-    let mut wait = Request::new(AwaitProofRequest { job_id: jobs[2].clone(), timeout_ms: 0 });
-    // The header alone: the client's own timer must not answer first.
-    wait.metadata_mut().insert("grpc-timeout", "50m".parse().unwrap());
-    let over: Result<AwaitProofResponse, _> = client.request("/cuzk.v1.ProvingEngine/AwaitProof", wait).await;
+    let wait = AwaitProofRequest { job_id: jobs[2].clone(), timeout_ms: 0 };
+    let path = "/cuzk.v1.ProvingEngine/AwaitProof";
+    let over: Result<AwaitProofResponse, _> = Client::within(&serve.addresses[0], path, "50m", wait).await;
     is_refused(over, Code::DeadlineExceeded, "TIMEOUT");
     for job in jobs {
         is_proved(&client.wait(&job).await);
