@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/forebay/forebay/go/cuzkpb"
 	"github.com/forebay/forebay/go/forebaypb"
@@ -119,6 +120,10 @@ func (c *Client) Prove(ctx context.Context, request *cuzkpb.SubmitProofRequest) 
 func (c *Client) Submit(ctx context.Context, request *cuzkpb.SubmitProofRequest) (*cuzkpb.SubmitProofResponse, error) {
 	if request == nil {
 		return nil, newError(CodeInvalidArgument, "submit", "the request is nil")
+	}
+	// grpc-go would refuse it itself, with the code of a server that is busy.
+	if size := proto.Size(request); size > MaxMessage {
+		return nil, newError(CodeInvalidRequest, "submit", "the request has %d bytes; at most %d are read", size, MaxMessage)
 	}
 	return call(ctx, c, "submit", c.proving.SubmitProof, request)
 }

@@ -181,8 +181,10 @@ func (w *tomlWriter) bytes(key string, value uint64) {
 
 func (w *tomlWriter) seconds(key string, value *time.Duration) {
 	if value != nil {
-		// A limit of half a second is not no limit.
-		seconds := (*value + time.Second - 1) / time.Second
+		seconds := *value / time.Second
+		if *value%time.Second > 0 {
+			seconds++ // A limit of half a second is not no limit.
+		}
 		w.set(key, strconv.FormatInt(int64(seconds), 10))
 	}
 }

@@ -7,6 +7,8 @@
 // [GenerateUpdateProofWithVanilla], [GenerateWinningPoStWithVanilla] and
 // [GenerateSinglePartitionWindowPoStWithVanilla] take the same arguments.
 //
+// A request, and the slices in it, must not be changed after it was handed in.
+//
 // Errors are [*Error], to be compared with errors.Is and the sentinels such as [ErrBusy]. Waiting goroutines hold no OS
 // thread.
 package forebay

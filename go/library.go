@@ -97,10 +97,16 @@ func load(path string) (*native.Library, error) {
 		if err == nil {
 			return loaded, nil
 		}
-		last = err
+		last = errors.Join(last, err)
+		if _, err := os.Stat(candidate); err == nil {
+			break // A file that is there is meant: another version elsewhere is not.
+		}
 	}
 	code := CodeSystem
-	if _, err := os.Stat(tried[0]); errors.Is(err, os.ErrNotExist) {
+	var said *native.Error
+	if errors.As(last, &said) && said.Code != 0 {
+		code = Code(said.Code)
+	} else if _, err := os.Stat(tried[0]); errors.Is(err, os.ErrNotExist) {
 		code = CodeNotFound
 	}
 	return nil, newError(code, "open", "%v (tried %q; give the path, or set FOREBAY_LIBRARY)", last, tried)

@@ -3,6 +3,7 @@ package forebay
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -331,6 +332,34 @@ func TestEventsReachTheLogger(t *testing.T) {
 	}
 	if err := library.SetLogger(nil, 0); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestALoggerThatIsSlowAndPanicsEndsNothing(t *testing.T) {
+	sink := &logSink{events: make(chan logEvent, 1), done: make(chan struct{})}
+	sink.receive(3, "forebay", "kept")
+	sink.receive(3, "forebay", "dropped")
+	close(sink.events)
+	sink.run(slog.New(panicking{}))
+	<-sink.done
+	if sink.lost != 0 {
+		t.Errorf("%d events are still to be told of", sink.lost)
+	}
+}
+
+func TestEveryFieldOfTheStatusIsKnown(t *testing.T) {
+	library := openLibrary(t, testConfig(t))
+	if _, err := library.Prove(withTime(t, time.Minute), request(t, WindowPost, "-status")); err != nil {
+		t.Fatal(err)
+	}
+	status, err := library.Status(withTime(t, time.Minute))
+	if err != nil || len(status.Recent) != 1 || len(status.Circuits) == 0 || len(status.Cells) == 0 {
+		t.Fatal(status, err)
+	}
+	strict := json.NewDecoder(bytes.NewReader(status.Raw))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&Status{}); err != nil {
+		t.Error(err)
 	}
 }
 

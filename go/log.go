@@ -2,6 +2,7 @@ package forebay
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 
@@ -109,7 +110,7 @@ func (s *logSink) run(logger *slog.Logger) {
 		s.lost = 0
 		s.mu.Unlock()
 		if lost > 0 {
-			logger.Warn("the logger is too slow: events of forebay were dropped", "dropped", lost)
+			s.write(logger, logEvent{2, "forebay", fmt.Sprintf("the logger is too slow: %d events were dropped", lost)})
 		}
 	}
 }

@@ -13,7 +13,16 @@ import (
 )
 
 // gatherTime is the longest time that a scrape waits for the engine.
-const gatherTime = 10 * time.Second
+const gatherTime = 2 * time.Second
+
+// up tells whether the engine answers.
+func up(value float64) *dto.MetricFamily {
+	name, help := "forebay_up", "1: the engine answers."
+	return &dto.MetricFamily{
+		Name: &name, Help: &help, Type: dto.MetricType_GAUGE.Enum(),
+		Metric: []*dto.Metric{{Gauge: &dto.Gauge{Value: &value}}},
+	}
+}
 
 // gatherer reads an engine's metrics on every scrape.
 func gatherer(p interface {
@@ -24,14 +33,16 @@ func gatherer(p interface {
 		defer cancel()
 		text, err := p.Metrics(ctx)
 		if err != nil {
-			return nil, err
+			// An error here would take the host's own metrics down with it.
+			return []*dto.MetricFamily{up(0)}, nil
 		}
 		parser := expfmt.NewTextParser(model.LegacyValidation)
 		byName, err := parser.TextToMetricFamilies(strings.NewReader(text))
 		if err != nil {
 			return nil, newError(CodeInternal, "metrics", "metrics that do not parse: %v", err)
 		}
-		families := make([]*dto.MetricFamily, 0, len(byName))
+		families := make([]*dto.MetricFamily, 0, len(byName)+1)
+		families = append(families, up(1))
 		for _, family := range byName {
 			families = append(families, family)
 		}

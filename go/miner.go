@@ -43,7 +43,8 @@ func sealNumber(name string) (uint64, bool) {
 }
 
 // PoRepRequest is the request for the second half of a sector's sealing: phase1Output is the JSON that the first half
-// gave (SealCommitPhase1). Its id is that of the miner's own client, "porep-MINER-SECTOR".
+// gave (SealCommitPhase1). Two requests have the same id only where all of their content is the same: a sector whose C1
+// was made again is another request.
 func PoRepRequest(phase1Output []byte, sector, miner uint64) (*cuzkpb.SubmitProofRequest, error) {
 	name, err := registeredProof(phase1Output)
 	if err != nil {
@@ -63,7 +64,8 @@ func PoRepRequest(phase1Output []byte, sector, miner uint64) (*cuzkpb.SubmitProo
 		return nil, newError(CodeInternal, "porep", "%v", err)
 	}
 	return &cuzkpb.SubmitProofRequest{
-		RequestId: fmt.Sprintf("porep-%d-%d", miner, sector), ProofKind: cuzkpb.ProofKind_POREP_SEAL_COMMIT,
+		RequestId:  fmt.Sprintf("porep-%d-%d-%s", miner, sector, fingerprint([][]byte{phase1Output})),
+		ProofKind:  cuzkpb.ProofKind_POREP_SEAL_COMMIT,
 		SectorSize: size, RegisteredProof: number, Priority: cuzkpb.Priority_NORMAL,
 		VanillaProof: envelope, SectorNumber: sector, MinerId: miner,
 	}, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -40,7 +41,7 @@ func TestTheMinersOwnCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	built, err := PoRepRequest(c1, porep.GetSectorNumber(), porep.GetMinerId())
-	if err != nil || built.GetRequestId() != porep.GetRequestId() || built.GetRegisteredProof() != porep.GetRegisteredProof() ||
+	if err != nil || !strings.HasPrefix(built.GetRequestId(), "porep-") || built.GetRegisteredProof() != porep.GetRegisteredProof() ||
 		built.GetSectorSize() != porep.GetSectorSize() {
 		t.Fatal(built.GetRequestId(), err)
 	}
@@ -127,6 +128,16 @@ func TestRequestIdsTellRequestsApart(t *testing.T) {
 		if other == base {
 			t.Errorf("two requests have the id %s", base)
 		}
+	}
+	porep := func(seed string) string {
+		request, err := PoRepRequest([]byte(`{"registered_proof":"StackedDrg2KiBV1_1","seed":"`+seed+`"}`), 1, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return request.GetRequestId()
+	}
+	if porep("a") == porep("b") || porep("a") != porep("a") {
+		t.Error("a sector whose C1 was made again keeps its id")
 	}
 }
 

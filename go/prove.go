@@ -9,7 +9,7 @@ import (
 )
 
 // cancelTime is how long a job's cancellation may take, after its callers have gone.
-const cancelTime = 10 * time.Second
+const cancelTime = 2 * time.Second
 
 // jobs is what Prove is made of.
 type jobs interface {

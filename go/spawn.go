@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/forebay/forebay/go/cuzkpb"
 )
@@ -68,11 +69,15 @@ type Child struct {
 	lives  int               // Started so far.
 	known  map[string]*known // Jobs submitted through this Child, by the id that it gave out.
 	memory []string          // Their ids, the oldest first.
+	bytes  int               // Of their requests.
+	failed int               // Starts that failed since the last life began.
+	why    error
 }
 
 // known is a job that can be submitted again after the child's death.
 type known struct {
-	request *cuzkpb.SubmitProofRequest
+	handing sync.Mutex                 // Held while it is handed in again.
+	request *cuzkpb.SubmitProofRequest // Nil when it has its answer.
 	// The job's id in the child of that life; they follow each other.
 	jobID string
 	life  int
@@ -80,6 +85,9 @@ type known struct {
 
 // maxKnown is how many submitted jobs can be awaited over a restart.
 const maxKnown = 4096
+
+// maxKnownBytes is how large the requests of these are together.
+const maxKnownBytes = 1 << 30
 
 var _ Prover = (*Child)(nil)
 
@@ -152,6 +160,13 @@ func (c *Child) Restarts() int {
 	return lives - 1
 }
 
+// failures is how many starts failed since the last life began, and why the last of them.
+func (c *Child) failures() (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed, c.why
+}
+
 // lost tells whether a call failed because the child died or is going.
 func lost(err error) bool {
 	return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrClosed)
@@ -201,6 +216,9 @@ func (c *Child) next(ctx context.Context, number int, op string) error {
 		if lives > number {
 			return nil
 		}
+		if failed, why := c.failures(); failed >= c.config.MaxDeaths {
+			return newError(CodeUnavailable, op, "the child does not start again: %v", why)
+		}
 		select {
 		case <-patience:
 			if !now.hasEnded() {
@@ -244,25 +262,22 @@ func (c *Child) remember(job *known) string {
 	}
 	c.known[job.jobID] = job
 	c.memory = append(c.memory, job.jobID)
-	for len(c.memory) > maxKnown {
+	c.bytes += proto.Size(job.request)
+	for len(c.memory) > maxKnown || c.bytes > maxKnownBytes {
+		c.bytes -= proto.Size(c.known[c.memory[0]].request)
 		delete(c.known, c.memory[0])
 		c.memory = c.memory[1:]
 	}
 	return job.jobID
 }
 
+// forget drops the request of a job that has its answer; by its name the job is known as long as the child keeps it.
 func (c *Child) forget(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known[id] == nil {
-		return
-	}
-	delete(c.known, id)
-	for i, other := range c.memory {
-		if other == id {
-			c.memory = append(c.memory[:i], c.memory[i+1:]...)
-			break
-		}
+	if job := c.known[id]; job != nil {
+		c.bytes -= proto.Size(job.request)
+		job.request = nil
 	}
 }
 
@@ -301,19 +316,22 @@ func (c *Child) jobIn(ctx context.Context, jobID string, life int) (string, erro
 	if job == nil {
 		return jobID, nil
 	}
-	if job.life == life {
-		return job.jobID, nil
+	job.handing.Lock()
+	defer job.handing.Unlock()
+	c.mu.Lock()
+	request, name, of := job.request, job.jobID, job.life
+	c.mu.Unlock()
+	if of == life || request == nil {
+		return name, nil
 	}
-	submitted, err := c.client.Submit(ctx, job.request)
+	submitted, err := c.client.Submit(ctx, request)
 	if err != nil {
 		return "", err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.known[jobID] == job {
-		c.known[jobID] = &known{request: job.request, jobID: submitted.GetJobId(), life: life}
-	}
-	return submitted.GetJobId(), nil
+	job.jobID, job.life = submitted.GetJobId(), life
+	return job.jobID, nil
 }
 
 // named is the job's last known id in the child.
@@ -328,7 +346,13 @@ func (c *Child) named(jobID string) string {
 
 // Cancel implements [Prover].
 func (c *Child) Cancel(ctx context.Context, jobID string) (bool, error) {
-	running, err := again(ctx, c, "cancel", func(int) (bool, error) { return c.client.Cancel(ctx, c.named(jobID)) })
+	running, err := again(ctx, c, "cancel", func(life int) (bool, error) {
+		id, err := c.jobIn(ctx, jobID, life)
+		if err != nil {
+			return false, err
+		}
+		return c.client.Cancel(ctx, id)
+	})
 	c.forget(jobID)
 	return running, err
 }

@@ -3,12 +3,12 @@ package forebay
 import (
 	"bufio"
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -87,6 +87,10 @@ func findBinary(path string) (string, error) {
 // start starts a process and waits until it is healthy.
 func (c *Child) start(ctx context.Context) (*life, error) {
 	command := exec.Command(c.binary, "-v", "serve", "--config", c.configFile(), "--listen", "unix://"+c.socket(), "--while-stdin")
+	// What the service manager gave this process is not the child's: it would speak in its name.
+	command.Env = slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "NOTIFY_SOCKET=") || strings.HasPrefix(variable, "WATCHDOG_") || strings.HasPrefix(variable, "LISTEN_")
+	})
 	// Signals to the terminal's group are the parent's to pass on.
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := command.StdinPipe()
@@ -143,6 +147,18 @@ func (c *Child) healthy(ctx context.Context, l *life) error {
 
 // listen hands the child's lines to the logger.
 func (c *Child) listen(l *life, lines io.Reader) {
+	// Lines are read whether the logger keeps up or not: a child whose lines nobody reads stands still.
+	type said struct {
+		text string
+		long bool
+	}
+	queue := make(chan said, 1024)
+	defer close(queue)
+	go func() {
+		for line := range queue {
+			c.say(levelOf(line.text), line.text, "cut", line.long)
+		}
+	}()
 	reader := bufio.NewReaderSize(lines, 64<<10)
 	for {
 		line, long, err := reader.ReadLine()
@@ -151,7 +167,10 @@ func (c *Child) listen(l *life, lines io.Reader) {
 		}
 		if text := strings.TrimSpace(string(line)); text != "" {
 			l.heard(text)
-			c.say(levelOf(text), text, "cut", long)
+			select {
+			case queue <- said{text, long}:
+			default:
+			}
 		}
 	}
 }
@@ -205,10 +224,13 @@ func (c *Child) keep() {
 			next, err := c.start(context.Background())
 			if err == nil {
 				c.mu.Lock()
-				c.life, c.lives = next, c.lives+1
+				c.life, c.lives, c.failed = next, c.lives+1, 0
 				c.mu.Unlock()
 				break
 			}
+			c.mu.Lock()
+			c.failed, c.why = c.failed+1, err
+			c.mu.Unlock()
 			c.say(slog.LevelError, "the child does not start", "error", err)
 		}
 	}
@@ -229,7 +251,6 @@ func (c *Child) Shutdown(ctx context.Context) error {
 		<-c.ended
 		now, _ := c.current()
 		_ = now.command.Process.Signal(syscall.SIGTERM)
-		_ = now.stdin.Close()
 		select {
 		case <-now.ended:
 			if !now.command.ProcessState.Success() {
@@ -238,8 +259,11 @@ func (c *Child) Shutdown(ctx context.Context) error {
 		case <-ctx.Done():
 			_ = now.command.Process.Kill()
 			<-now.ended
+			c.failure = newError(CodeTimeout, "close", "the child was killed, and its unfinished jobs with it")
 		}
-		c.failure = errors.Join(c.failure, c.client.Close())
+		if err := c.client.Close(); c.failure == nil {
+			c.failure = err
+		}
 		_ = os.RemoveAll(c.folder)
 	})
 	return c.failure

@@ -74,6 +74,7 @@ func proving(t *testing.T, child *Child, suffix string) chan error {
 	t.Helper()
 	done, req := make(chan error, 1), request(t, PorepC2, suffix)
 	go func() {
+		defer close(done) // Also where a check ends this goroutine.
 		response, err := child.Prove(withTime(t, 4*time.Minute), req)
 		if err == nil && response.GetStatus() != cuzkpb.AwaitProofResponse_COMPLETED {
 			err = fmt.Errorf("status %v", response.GetStatus())

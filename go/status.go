@@ -117,6 +117,7 @@ type JobReport struct {
 	Kind            Kind   `json:"kind"`              // The proof kind.
 	Circuit         string `json:"circuit"`           // Such as "porep-32g".
 	State           string `json:"state"`             // "queued", "running", "completed", "failed" or "cancelled".
+	FromJournal     bool   `json:"from_journal"`      // The proof was made by an earlier engine.
 	WaitsFor        string `json:"waits_for"`         // What it waits for; empty where it is worked on or has ended.
 	Partitions      int    `json:"partitions"`        // Partitions of the request.
 	PartitionsDone  int    `json:"partitions_done"`   // Partitions proved and verified.

@@ -30,6 +30,8 @@ pub fn start(args: &Args) -> Result<()> {
         Error::new(Code::InvalidArgument, format!("--log {filter:?} is not a filter such as `info`: {e}"))
     })?;
     tracing_subscriber::fmt()
+        // Told on standard error, which may be what is broken: that would be a panic in the thread that logs.
+        .log_internal_errors(false)
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())

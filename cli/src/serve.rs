@@ -1,8 +1,9 @@
 //! `forebay serve`: the engine behind gRPC, for a miner that does not load the library.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use forebay::engine::{Config, Engine};
 use forebay::units::Bytes;
@@ -18,6 +19,13 @@ use crate::failure::{system, Result};
 const BLOCKING_CALLS: usize = 64;
 /// Name of the journal in the cache folder, where the configuration names none.
 const JOURNAL: &str = "proofs.journal";
+
+/// A line for whoever started the server. They may be gone: then nobody reads it, and the server goes on.
+macro_rules! say {
+    ($($line:tt)*) => {
+        let _ = writeln!(std::io::stderr(), "forebay: {}", format_args!($($line)*));
+    };
+}
 
 /// Serves cuzk.v1 over gRPC until it is told to stop.
 ///
@@ -48,7 +56,8 @@ pub struct Args {
     /// Let other machines connect without TLS.
     #[arg(long)]
     insecure: bool,
-    /// Stop, as at SIGTERM, when standard input ends: for a parent process that must not leave a server behind.
+    /// Stop, as at SIGTERM, when standard input ends, and serve.orphan_seconds later as at a second one: for a parent
+    /// process that must not leave a server behind.
     #[arg(long)]
     while_stdin: bool,
     /// Print a configuration with every key, its meaning and a value, and exit.
@@ -125,13 +134,13 @@ async fn serve(config: Config, options: Options, while_stdin: bool) -> Result<()
     let server = Server::bind(engine.clone(), &options).await?;
     greet(&engine, server.addresses(), journal);
     if while_stdin {
-        on_end_of_input(stop);
+        on_end_of_input(stop, options.orphan);
     }
     let told = tokio::spawn(tell_the_manager(stopping.clone(), engine));
     let served = server.run(stopping).await;
     told.abort();
     served?;
-    eprintln!("forebay: every accepted request is answered; good-bye");
+    say!("every accepted request is answered; good-bye");
     Ok(())
 }
 
@@ -139,18 +148,18 @@ async fn serve(config: Config, options: Options, while_stdin: bool) -> Result<()
 fn greet(engine: &Engine, addresses: &[Address], journal: Option<PathBuf>) {
     let status = engine.status();
     for address in addresses {
-        eprintln!("forebay: serving cuzk.v1 on {address}");
+        say!("serving cuzk.v1 on {address}");
     }
     let kinds: Vec<_> = status.queues.iter().map(|queue| queue.kind).collect();
-    eprintln!(
-        "forebay: version {}, kernels {}, memory limit {}, kinds {}",
+    say!(
+        "version {}, kernels {}, memory limit {}, kinds {}",
         status.library,
         status.kernels,
         Bytes(status.memory.limit),
         kinds.join(" "),
     );
     if let Some(file) = journal.filter(|file| !file.as_os_str().is_empty()) {
-        eprintln!("forebay: finished proofs are kept in {}", file.display());
+        say!("finished proofs are kept in {}", file.display());
     }
 }
 
@@ -173,16 +182,16 @@ fn on_signals(stop: watch::Sender<Stop>) -> std::io::Result<()> {
 fn next(now: Stop) -> Stop {
     match now {
         Stop::No => {
-            eprintln!(
-                "forebay: stopping: accepted requests are finished first; a second signal cancels them"
-            );
+            say!("stopping: accepted requests are finished first; a second signal cancels them");
             Stop::Drain
         }
         _ => Stop::Abort,
     }
 }
 
-fn on_end_of_input(stop: watch::Sender<Stop>) {
+/// Whoever holds the other end has ended, so nobody is left to take the answers: what runs has the time of jobs whose
+/// callers went away.
+fn on_end_of_input(stop: watch::Sender<Stop>, orphan: Duration) {
     std::thread::spawn(move || {
         let mut input = std::io::stdin().lock();
         let mut buffer = [0; 256];
@@ -192,6 +201,8 @@ fn on_end_of_input(stop: watch::Sender<Stop>) {
                 *now = Stop::Drain;
             }
         });
+        std::thread::sleep(orphan);
+        stop.send_replace(Stop::Abort);
     });
 }
 
@@ -204,7 +215,7 @@ async fn tell_the_manager(mut stopping: watch::Receiver<Stop>, engine: Arc<Engin
     };
     notify(&[NotifyState::Ready]);
     let alive = sd_notify::watchdog_enabled().map(|every| every / 2);
-    let mut beat = tokio::time::interval(alive.unwrap_or(std::time::Duration::from_secs(30)));
+    let mut beat = tokio::time::interval(alive.unwrap_or(Duration::from_secs(30)));
     loop {
         tokio::select! {
             _ = beat.tick() => {

@@ -177,8 +177,7 @@ fn replicas(request: &SubmitProofRequest, proof: Post) -> Result<BTreeMap<Sector
 }
 
 fn judged<E: Into<forebay_sector::Error>>(accepted: std::result::Result<bool, E>) -> Result<bool> {
-    let unable = |e: E| Error::new(Code::VerificationFailed, format!("filecoin-proofs-api: {}", e.into()));
-    Ok(accepted.map_err(unable)?)
+    accepted.map_err(|e| Failure::Unsound(format!("filecoin-proofs-api: {}", e.into())))
 }
 
 fn bytes32(bytes: &[u8], name: &str) -> Result<[u8; 32]> {

@@ -26,7 +26,7 @@ use crate::status;
 const MAX_SMALL: u32 = 64 << 10;
 /// `ProveRequest` around a request of the longest size.
 const MAX_LARGE: u32 = MAX_MESSAGE.0 as u32 + 16;
-/// Requests up to this size have room of their own, so that no PoSt waits for the upload of a sealing request.
+/// Requests up to this size have room of their own, so that no winning_post waits for the upload of a long one.
 const SHORT: u32 = 1 << 20;
 /// That room, in [`UNIT`]s.
 const SHORT_UNITS: usize = 16 << 10;
@@ -36,6 +36,8 @@ const UNIT: u32 = 1 << 10;
 const WAITING: usize = 16;
 /// How long a message may stand still on its way in.
 const STALL: Duration = Duration::from_secs(30);
+/// Bytes a second that a message comes with at least.
+const SLOWEST: u64 = 64 << 10;
 /// gRPC's header of a message: a flag and its length.
 const HEADER: usize = 5;
 
@@ -44,7 +46,8 @@ pub struct Room {
     short: Arc<Semaphore>,
     long: Arc<Semaphore>,
     long_units: usize,
-    waiting: AtomicUsize,
+    /// For each of the two.
+    waiting: [AtomicUsize; 2],
 }
 
 /// What a request holds until the engine has it.
@@ -71,7 +74,7 @@ impl Room {
             short: Arc::new(Semaphore::new(SHORT_UNITS)),
             long: Arc::new(Semaphore::new(units)),
             long_units: units,
-            waiting: AtomicUsize::new(0),
+            waiting: Default::default(),
         })
     }
 
@@ -97,7 +100,7 @@ impl Room {
         if let Ok(permit) = room.clone().try_acquire_many_owned(units) {
             return Ok(permit);
         }
-        let _place = Place::take(&self.waiting)?;
+        let _place = Place::take(&self.waiting[usize::from(len > SHORT)])?;
         let closed = |_: AcquireError| Error::internal("the server's room is closed");
         room.clone().acquire_many_owned(units).await.map_err(closed)
     }
@@ -123,15 +126,20 @@ impl Drop for Place<'_> {
     }
 }
 
+/// What follows a call's one message would be read, too, and nothing would bound it.
+fn more() -> Error {
+    Error::new(Code::InvalidRequest, "the call has more than one message; expected one")
+}
+
 type Entering = Pin<Box<dyn Future<Output = Result<OwnedSemaphorePermit, Error>> + Send>>;
 
 enum State {
     /// The message's length is not known yet; what came so far.
     Header(Vec<u8>),
-    /// The message waits for room, with the frame that told its length.
-    Entering(Entering, Bytes),
-    /// What comes is passed on.
-    Open,
+    /// The message waits for room, with the frame that told its length and what will then be left to come.
+    Entering(Entering, Bytes, u64),
+    /// What comes is passed on: so many bytes of the message are left.
+    Open(u64),
     Failed,
 }
 
@@ -141,27 +149,38 @@ pub struct Received<B> {
     state: State,
     room: Option<(Arc<Room>, Hold)>,
     stalled: Pin<Box<Sleep>>,
+    /// When the whole message must be here.
+    until: Option<Instant>,
 }
 
 impl<B> Received<B> {
     fn new(body: B, room: Option<(Arc<Room>, Hold)>) -> Self {
         let stalled = Box::pin(tokio::time::sleep(STALL));
-        Received { body, state: State::Header(Vec::new()), room, stalled }
+        Received { body, state: State::Header(Vec::new()), room, stalled, until: None }
     }
 
-    /// Looks at the header of the message. Where its length needs room, what enters.
-    fn announced(&self, bytes: &[u8]) -> Result<Option<Entering>, Error> {
+    /// Looks at the header of the message: how much of it is left to come and, where it needs room, what enters.
+    fn announced(&self, bytes: &[u8]) -> Result<(u64, Option<Entering>), Error> {
         let len = bytes.iter().skip(1).take(4).fold(0, |len, byte| len << 8 | u32::from(*byte));
         let most = if self.room.is_some() { MAX_LARGE } else { MAX_SMALL };
         if len > most {
             let text = format!("the call's message has {len} bytes; at most {most} are read");
             return Err(Error::new(Code::InvalidRequest, text));
         }
-        Ok(self.room.as_ref().map(|(room, _)| Box::pin(room.clone().enter(len)) as Entering))
+        let left = (u64::from(len) + HEADER as u64).checked_sub(bytes.len() as u64).ok_or_else(more)?;
+        Ok((left, self.room.as_ref().map(|(room, _)| Box::pin(room.clone().enter(len)) as Entering)))
+    }
+
+    /// The message is let in: what is left of it has a time that a slow line keeps.
+    fn open(&mut self, left: u64) {
+        self.until = Some(Instant::now() + STALL + Duration::from_secs(left / SLOWEST));
+        self.state = State::Open(left);
+        self.moved();
     }
 
     fn moved(&mut self) {
-        self.stalled.as_mut().reset(Instant::now() + STALL);
+        let next = Instant::now() + STALL;
+        self.stalled.as_mut().reset(self.until.map_or(next, |until| until.min(next)));
     }
 
     fn fail<T>(&mut self, error: &Error) -> Poll<Option<Result<T, Status>>> {
@@ -186,7 +205,8 @@ where
         loop {
             match &mut this.state {
                 State::Failed => return Poll::Ready(None),
-                State::Entering(entering, first) => {
+                State::Entering(entering, first, left) => {
+                    let left = *left;
                     let permit = match ready!(entering.as_mut().poll(cx)) {
                         Ok(permit) => permit,
                         Err(error) => return this.fail(&error),
@@ -195,14 +215,14 @@ where
                     if let Some((_, hold)) = &this.room {
                         hold.keep(permit);
                     }
-                    this.state = State::Open;
-                    this.moved();
+                    this.open(left);
                     return Poll::Ready(Some(Ok(Frame::data(first))));
                 }
-                State::Header(_) | State::Open => {
+                State::Header(_) | State::Open(_) => {
                     let Poll::Ready(frame) = Pin::new(&mut this.body).poll_frame(cx) else {
                         ready!(this.stalled.as_mut().poll(cx));
-                        let text = format!("nothing of the message came for {} s", STALL.as_secs());
+                        let text =
+                            format!("the message stood still for {} s, or took too long", STALL.as_secs());
                         return this.fail(&Error::new(Code::Timeout, text));
                     };
                     this.moved();
@@ -211,7 +231,15 @@ where
                         Some(Err(e)) => return Poll::Ready(Some(Err(Status::from_error(e.into())))),
                         Some(Ok(frame)) => frame,
                     };
-                    let State::Header(before) = &mut this.state else { return Poll::Ready(Some(Ok(frame))) };
+                    if let State::Open(left) = &mut this.state {
+                        let came = frame.data_ref().map_or(0, |data| data.len() as u64);
+                        match left.checked_sub(came) {
+                            Some(rest) => *left = rest,
+                            None => return this.fail(&more()),
+                        }
+                        return Poll::Ready(Some(Ok(frame)));
+                    }
+                    let State::Header(before) = &mut this.state else { continue };
                     let data = match frame.into_data() {
                         Ok(data) => data,
                         Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
@@ -225,9 +253,9 @@ where
                         continue;
                     }
                     match this.announced(&bytes) {
-                        Ok(Some(entering)) => this.state = State::Entering(entering, bytes),
-                        Ok(None) => {
-                            this.state = State::Open;
+                        Ok((left, Some(entering))) => this.state = State::Entering(entering, bytes, left),
+                        Ok((left, None)) => {
+                            this.open(left);
                             return Poll::Ready(Some(Ok(Frame::data(bytes))));
                         }
                         Err(error) => return this.fail(&error),
@@ -240,7 +268,7 @@ where
     fn is_end_stream(&self) -> bool {
         match self.state {
             State::Failed => true,
-            State::Open => self.body.is_end_stream(),
+            State::Open(_) => self.body.is_end_stream(),
             State::Header(_) | State::Entering(..) => false,
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use forebay::engine::Engine;
 use forebay::wire::await_proof_response::Status;
 use forebay::wire::AwaitProofResponse;
-use forebay::{Error, Result};
+use forebay::{Code, Error, Result};
 use tokio::sync::watch;
 
 type Answer = watch::Receiver<Option<AwaitProofResponse>>;
@@ -21,26 +21,19 @@ struct Awaited {
     left: u64,
     /// Submitted by a call that does not wait: it goes on without callers.
     kept: bool,
+    /// It is being cancelled.
+    doomed: bool,
 }
 
 type Table = Arc<Mutex<HashMap<String, Awaited>>>;
 
-/// All unfinished jobs that were asked for. A job that only `Prove` calls asked for is cancelled when the last of
-/// them has been gone for the grace time.
+/// All unfinished jobs that were asked for. A job that no call has submitted to stay is cancelled when the last call
+/// that waited for it has been gone for the grace time.
 #[derive(Clone)]
 pub struct Jobs {
     engine: Arc<Engine>,
     table: Table,
     grace: Duration,
-}
-
-/// What a call is to its job.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Interest {
-    /// The job is for this call: `Prove`.
-    Own,
-    /// The job goes on without it.
-    Look,
 }
 
 fn lock(table: &Table) -> MutexGuard<'_, HashMap<String, Awaited>> {
@@ -58,20 +51,24 @@ impl Jobs {
     }
 
     /// A call that waits for a job until it is dropped.
-    pub fn call(&self, job_id: &str, interest: Interest) -> Result<Caller> {
+    pub fn call(&self, job_id: &str) -> Result<Caller> {
         let answer = self.enter(job_id, |job| job.callers += 1)?;
-        Ok(Caller { jobs: self.clone(), job_id: job_id.to_owned(), interest, answer })
+        Ok(Caller { jobs: self.clone(), job_id: job_id.to_owned(), answer })
     }
 
     /// Changes a job's entry, made where there is none; gives what its answer will be seen on.
     fn enter(&self, job_id: &str, change: impl FnOnce(&mut Awaited)) -> Result<Answer> {
         let mut table = lock(&self.table);
         if let Some(job) = table.get_mut(job_id) {
+            if job.doomed {
+                let why = format!("job {job_id} is being cancelled, as its callers went away");
+                return Err(Error::busy(why, Duration::from_secs(1)));
+            }
             change(job);
             return Ok(job.answer.clone());
         }
         let (sender, answer) = watch::channel(None);
-        let mut job = Awaited { answer: answer.clone(), callers: 0, left: 0, kept: false };
+        let mut job = Awaited { answer: answer.clone(), callers: 0, left: 0, kept: false, doomed: false };
         change(&mut job);
         table.insert(job_id.to_owned(), job);
         drop(table);
@@ -90,8 +87,10 @@ impl Jobs {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             tokio::time::sleep(jobs.grace).await;
-            let alone = |job: &Awaited| job.callers == 0 && !job.kept && job.left == left;
-            let abandoned = lock(&jobs.table).get(&job_id).is_some_and(alone);
+            let abandoned = lock(&jobs.table).get_mut(&job_id).is_some_and(|job| {
+                job.doomed |= job.callers == 0 && !job.kept && job.left == left;
+                job.doomed
+            });
             if abandoned && jobs.engine.cancel(&job_id).unwrap_or(false) {
                 tracing::info!(job_id, "cancelled: its caller went away");
             }
@@ -103,7 +102,6 @@ impl Jobs {
 pub struct Caller {
     jobs: Jobs,
     job_id: String,
-    interest: Interest,
     answer: Answer,
 }
 
@@ -118,7 +116,8 @@ impl Caller {
                 Err(_) => return Ok(None),
             },
         };
-        let lost = |_| Error::internal(format!("job {} was forgotten unanswered", self.job_id));
+        // Another call asked for it at the same time, and the engine knows no such job.
+        let lost = |_| Error::new(Code::NotFound, format!("no job {:?}", self.job_id));
         Ok(answer.map_err(lost)?.clone())
     }
 }
@@ -128,7 +127,7 @@ impl Drop for Caller {
         let mut table = lock(&self.jobs.table);
         let Some(job) = table.get_mut(&self.job_id) else { return };
         job.callers = job.callers.saturating_sub(1);
-        if job.callers > 0 || job.kept || self.interest == Interest::Look {
+        if job.callers > 0 || job.kept {
             return;
         }
         job.left += 1;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use forebay::{Code, Error, Result};
+use fs2::FileExt;
 use tokio::net::{TcpListener, UnixListener};
 
 /// An address as it is written: `host:port`, or `unix:///path`.
@@ -107,8 +108,11 @@ impl Address {
 /// mode is set.
 fn bind_socket(path: &Path) -> Result<Listener> {
     let failed = |e| Error::system(format!("listening on unix://{}", path.display()), e);
-    free(path)?;
     let parent = path.parent().unwrap_or(Path::new("/"));
+    // Two servers that start at once must not both find the path free.
+    let folder = fs::File::open(parent).map_err(failed)?;
+    folder.lock_exclusive().map_err(failed)?;
+    free(path)?;
     let private = tempfile::Builder::new().prefix(".fb").tempdir_in(parent).map_err(failed)?;
     let fresh = private.path().join("s");
     let listener = UnixListener::bind(&fresh).map_err(failed)?;

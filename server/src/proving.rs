@@ -14,7 +14,7 @@ use tonic::{Request, Response, Status};
 
 use crate::cuzk::proving_engine_server::ProvingEngine;
 use crate::intake::Hold;
-use crate::jobs::{unfinished, Interest, Jobs};
+use crate::jobs::{unfinished, Jobs};
 use crate::raw::{self, Raw};
 use crate::status;
 use crate::work::{broken, Purpose, Work};
@@ -73,7 +73,7 @@ impl ProvingEngine for Proving {
     ) -> Result<wire::AwaitProofResponse> {
         let wire::AwaitProofRequest { job_id, timeout_ms } = request.into_inner();
         let timeout = (timeout_ms != 0).then(|| Duration::from_millis(timeout_ms));
-        let mut caller = self.jobs.call(&job_id, Interest::Look).map_err(|e| status::of(&e))?;
+        let mut caller = self.jobs.call(&job_id).map_err(|e| status::of(&e))?;
         let answer = caller.wait(timeout).await.map_err(|e| status::of(&e))?;
         Ok(Response::new(answer.unwrap_or_else(|| unfinished(&job_id, Answer::Timeout))))
     }
@@ -81,7 +81,7 @@ impl ProvingEngine for Proving {
     async fn prove(&self, mut request: Request<Raw>) -> Result<wire::ProveResponse> {
         let hold = request.extensions_mut().remove();
         let submission = raw::submission(&request.into_inner().0).map_err(|e| status::of(&e))?;
-        let called = |jobs: &Jobs, submitted: Submitted| jobs.call(&submitted.job_id, Interest::Own);
+        let called = |jobs: &Jobs, submitted: Submitted| jobs.call(&submitted.job_id);
         let mut caller = self.submit(submission, hold, called).await?;
         let result = caller.wait(None).await.map_err(|e| status::of(&e))?;
         Ok(Response::new(wire::ProveResponse { result }))

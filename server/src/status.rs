@@ -12,6 +12,9 @@ pub const DOMAIN: &str = "forebay";
 /// When to try again where the engine gives no hint.
 const RETRY: Duration = Duration::from_secs(1);
 
+/// Characters of a status' message.
+const MAX_MESSAGE: usize = 2048;
+
 /// The gRPC code of an error: what a client does about it decides.
 fn code(code: Code) -> tonic::Code {
     match code {
@@ -43,7 +46,9 @@ pub fn of(error: &Error) -> Status {
     if error.code() == Code::Busy {
         details.set_retry_info(Some(error.retry_after().unwrap_or(RETRY)));
     }
-    Status::with_error_details(code(error.code()), error.message(), details)
+    // It goes into headers, which clients bound.
+    let message: String = error.message().chars().take(MAX_MESSAGE).collect();
+    Status::with_error_details(code(error.code()), message, details)
 }
 
 #[cfg(test)]

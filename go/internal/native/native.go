@@ -61,7 +61,11 @@ func Load(path string) (*Library, error) {
 	api := C.forebay_go_load(name, &failure)
 	if api == nil {
 		defer C.free(unsafe.Pointer(failure))
-		return nil, &Error{Message: C.GoString(failure)}
+		message := C.GoString(failure)
+		if strings.HasSuffix(message, otherABI) {
+			return nil, &Error{Code: codeUnsupported, Message: message}
+		}
+		return nil, &Error{Message: message}
 	}
 	loadedLock.Lock()
 	defer loadedLock.Unlock()
@@ -72,6 +76,12 @@ func Load(path string) (*Library, error) {
 	}
 	return library, nil
 }
+
+// What forebay_go_load says of a library of another ABI, and its code.
+const (
+	otherABI        = "does not speak version 1 of the ABI"
+	codeUnsupported = 5
+)
 
 // Version is the library's version, such as "0.1.0".
 func (l *Library) Version() string { return C.GoString(C.forebay_go_version(l.api)) }

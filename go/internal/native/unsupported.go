@@ -30,7 +30,7 @@ type Library struct{}
 // LogFunc receives one event of the library.
 type LogFunc func(level int, target, message string)
 
-var errBuild = &Error{Message: "this program was built without cgo or not for Linux and cannot load libforebay.so; use Dial or Spawn"}
+var errBuild = &Error{Code: 5, Message: "this program was built without cgo or not for Linux and cannot load libforebay.so; use Dial or Spawn"}
 
 // Load fails.
 func Load(string) (*Library, error) { return nil, errBuild }

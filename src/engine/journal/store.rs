@@ -49,7 +49,7 @@ struct Guarded(Option<Database>);
 
 impl Guarded {
     fn get(&self) -> std::result::Result<&Database, Failed> {
-        self.0.as_ref().ok_or_else(|| Failed("the database is closed".into()))
+        self.0.as_ref().ok_or_else(|| Failed { what: "the database is closed".into(), of_disk: true })
     }
 }
 
@@ -94,20 +94,29 @@ pub(super) fn open(path: &Path, max: u64) -> std::result::Result<Opened, Failure
     aside.push(".unreadable");
     let aside = PathBuf::from(aside);
     std::fs::rename(path, &aside).map_err(system)?;
+    sync_folder(path).map_err(system)?;
     let store = Store::over(open_file(path)?, max)?;
     Ok(Opened { store, set_aside: Some((aside, why)) })
 }
 
 fn open_file(path: &Path) -> std::result::Result<File, Failure> {
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        std::fs::create_dir_all(folder).map_err(system)?;
-    }
+    std::fs::create_dir_all(folder_of(path)).map_err(system)?;
     let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
     let file = file.map_err(system)?;
+    // The name of a new file, too, must outlive a power cut.
+    sync_folder(path).map_err(system)?;
     match file.metadata().map_err(system)?.is_file() {
         true => Ok(file),
         false => Err(Failure::System("it is not a regular file".into())),
     }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+fn sync_folder(path: &Path) -> std::io::Result<()> {
+    File::open(folder_of(path))?.sync_all()
 }
 
 fn system(error: std::io::Error) -> Failure {
@@ -115,13 +124,23 @@ fn system(error: std::io::Error) -> Failure {
 }
 
 /// What redb says of a failure; its own errors are large.
-struct Failed(String);
+struct Failed {
+    what: String,
+    /// The disk refused: that says nothing about the file's content.
+    of_disk: bool,
+}
 
 macro_rules! from_redb {
     ($($error:ident),*) => {
         $(impl From<redb::$error> for Failed {
             fn from(error: redb::$error) -> Failed {
-                Failed(error.to_string())
+                let error = redb::Error::from(error);
+                let of_disk = match &error {
+                    redb::Error::PreviousIo => true,
+                    redb::Error::Io(io) => !is_about_content(io),
+                    _ => false,
+                };
+                Failed { what: error.to_string(), of_disk }
             }
         })*
     };
@@ -129,12 +148,25 @@ macro_rules! from_redb {
 
 from_redb!(TransactionError, TableError, StorageError, CommitError, CompactionError);
 
-/// Runs code of redb, which may panic on a file that was written by something else.
-fn caught<T>(body: impl FnOnce() -> std::result::Result<T, Failed>) -> Result<T> {
-    match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(result) => result.map_err(|Failed(what)| Error::new(Code::System, what)),
-        Err(_) => Err(Error::new(Code::System, "the database panicked")),
+impl From<Failed> for Error {
+    fn from(failed: Failed) -> Error {
+        Error::new(Code::System, failed.what)
     }
+}
+
+impl From<Failed> for Failure {
+    fn from(failed: Failed) -> Failure {
+        match failed.of_disk {
+            true => Failure::System(failed.what),
+            false => Failure::Unreadable(failed.what),
+        }
+    }
+}
+
+/// Runs code of redb, which may panic on a file that was written by something else.
+fn caught<T>(body: impl FnOnce() -> std::result::Result<T, Failed>) -> std::result::Result<T, Failed> {
+    let panicked = |_| Failed { what: "the database panicked".into(), of_disk: false };
+    catch_unwind(AssertUnwindSafe(body)).map_err(panicked)?
 }
 
 impl Store {
@@ -160,15 +192,17 @@ impl Store {
             Err(_) => return Err(Failure::Unreadable("reading it ended in a panic".into())),
         };
         let mut store = Store { database: Guarded(Some(database)), index: Mutex::default(), max: max.max(1) };
-        store.begin(bytes == 0).map_err(|error| Failure::Unreadable(error.message().into()))?;
+        store.begin()?;
         store.compact(bytes);
         Ok(store)
     }
 
-    /// Reads the order of what is kept; writes the format's number where the file is new.
-    fn begin(&self, new: bool) -> Result<()> {
+    /// Reads the order of what is kept; writes the format's number where the database has nothing yet: a file that
+    /// has some bytes may have been left by a process that ended before its first transaction did.
+    fn begin(&self) -> std::result::Result<(), Failure> {
         let index = caught(|| {
             let transaction = self.database.get()?.begin_write()?;
+            let new = transaction.list_tables()?.next().is_none();
             let mut index = Index::default();
             let format;
             let kept;
@@ -193,10 +227,10 @@ impl Store {
         let (index, format, kept) = index?;
         if format != Some(FORMAT) {
             let found = format.map_or("none".into(), |found| found.to_string());
-            return Err(Error::new(Code::System, format!("expected format {FORMAT}, found {found}")));
+            return Err(Failure::Unreadable(format!("expected format {FORMAT}, found {found}")));
         }
         if index.places.len() as u64 != kept {
-            return Err(Error::new(Code::System, "its tables do not fit together"));
+            return Err(Failure::Unreadable("its tables do not fit together".into()));
         }
         *lock(&self.index) = index;
         Ok(())
@@ -214,7 +248,7 @@ impl Store {
     }
 
     fn stored_bytes(&self) -> Result<u64> {
-        caught(|| Ok(self.database.get()?.begin_read()?.open_table(PROOFS)?.stats()?.stored_bytes()))
+        Ok(caught(|| Ok(self.database.get()?.begin_read()?.open_table(PROOFS)?.stats()?.stored_bytes()))?)
     }
 
     /// How many proofs are kept.
@@ -227,10 +261,10 @@ impl Store {
         if !lock(&self.index).places.contains_key(digest) {
             return Ok(None);
         }
-        caught(|| {
+        Ok(caught(|| {
             let proofs = self.database.get()?.begin_read()?.open_table(PROOFS)?;
             Ok(proofs.get(digest.as_slice())?.map(|value| value.value().to_vec()))
-        })
+        })?)
     }
 
     /// Keeps these records in one synced transaction; beyond the bound the oldest leave.
