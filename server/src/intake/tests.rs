@@ -75,6 +75,22 @@ async fn a_request_holds_its_bytes_until_the_engine_has_it() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_call_has_one_message() {
+    let room = Room::new(Size::mib(4));
+    for roomy in [false, true] {
+        let mine = || roomy.then(|| (room.clone(), Hold::default()));
+        // In a frame of its own, and in that of the first.
+        let apart = [message(100, 100).into(), message(1 << 30, 10).into()];
+        let mut body = Received::new(Frames { frames: apart.into(), open: false }, mine());
+        assert_eq!(frame(&mut body).await.unwrap().unwrap().len(), HEADER + 100);
+        assert_eq!(refusal(body).await, tonic::Code::InvalidArgument);
+        let together = [[message(100, 100), message(1 << 30, 10)].concat().into()];
+        let body = Received::new(Frames { frames: together.into(), open: false }, mine());
+        assert_eq!(refusal(body).await, tonic::Code::InvalidArgument);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn only_so_many_wait() {
     let room = Room::new(Size::mib(2));
     let (mut first, _hold) = request(&room, 2 << 20);

@@ -315,3 +315,20 @@ fn is_about_content(error: &std::io::Error) -> bool {
     use std::io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
     matches!(error.kind(), InvalidData | InvalidInput | UnexpectedEof)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_that_refuses_says_nothing_about_the_file() {
+        let failure = |error: redb::StorageError| Failure::from(Failed::from(error));
+        let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
+        assert!(matches!(failure(redb::StorageError::Io(full)), Failure::System(_)));
+        assert!(matches!(failure(redb::StorageError::PreviousIo), Failure::System(_)));
+        let cut = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+        assert!(matches!(failure(redb::StorageError::Io(cut)), Failure::Unreadable(_)));
+        let damaged = redb::StorageError::Corrupted("a page".into());
+        assert!(matches!(failure(damaged), Failure::Unreadable(_)));
+    }
+}

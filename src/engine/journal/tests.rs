@@ -184,6 +184,20 @@ fn files_of_another_version_are_set_aside() {
 
 /// Whatever byte is spoilt: no panic, no wrong proof, and the journal works afterwards.
 #[test]
+fn a_file_that_was_only_begun_is_no_damage() {
+    let place = Place::new();
+    fs::create_dir_all(place.file().parent().unwrap()).unwrap();
+    // As a process leaves it that is killed before its first transaction.
+    let empty = redb::Builder::new().create_with_file_format_v3(true).create(place.file()).unwrap();
+    drop(empty);
+    assert!(fs::metadata(place.file()).unwrap().len() > 0);
+    let journal = place.open(100);
+    place.write(&journal, 0..1);
+    assert!(place.found(&journal, 0).is_some());
+    assert!(!place.aside().exists());
+}
+
+#[test]
 fn spoilt_pages_never_give_a_wrong_proof() {
     let place = Place::new();
     let journal = place.open(100);
