@@ -21,7 +21,7 @@ use crate::Failure;
 const PATIENCE: Duration = Duration::from_secs(240);
 const LOOK: Duration = Duration::from_millis(5);
 /// Few, so that what is kept of ended jobs has its level soon.
-const KEPT: usize = 64;
+const KEPT: usize = 16;
 const QUEUED: usize = 12;
 
 /// An engine and what it is asked.
