@@ -93,7 +93,7 @@ fn pass(
     let bar = bar(messages.len() as u64, "{msg:32} {bar:32} {human_pos}/{human_len} {elapsed}");
     bar.set_message(what);
     let flood_steps =
-        || metric(&engine.metrics(), "forebay_stage_runs_total", &["\"porep_c2\"", "\"start\""]);
+        || metric(&engine.metrics(), "forebay_stage_seconds_count", &["\"porep_c2\"", "\"start\""]);
     let mut passed = Vec::new();
     for message in messages {
         std::thread::sleep(PAUSE.mul_f64(random.gen()));
@@ -134,8 +134,8 @@ fn rows(report: &mut Report, name: &str, passed: &[Passed]) {
 fn judge(report: &mut Report, passed: &[Passed], metrics: &str) {
     let most = |of: fn(&Passed) -> f64| passed.iter().map(of).fold(0.0, f64::max);
     let steps = heavy_steps(metrics);
-    let step = metric(metrics, "forebay_stage_seconds_total", &HEAVY) / steps.max(1.0);
-    let paused = metric(metrics, "forebay_paused_seconds_total", &[]);
+    let step = metric(metrics, "forebay_stage_seconds_sum", &HEAVY) / steps.max(1.0);
+    let paused = metric(metrics, "forebay_pause_seconds_sum", &[]);
     let delay = metric(metrics, "forebay_pause_delay_seconds", &[]);
     report.value("heavy steps of porep_c2 that ended meanwhile", steps, "", Goal::AtLeast(1.0));
     report.value("one of them, mean, pauses included", step, "s", Goal::None);
@@ -148,7 +148,7 @@ fn judge(report: &mut Report, passed: &[Passed], metrics: &str) {
 
 /// Heavy steps of the flood that have ended.
 fn heavy_steps(metrics: &str) -> f64 {
-    metric(metrics, "forebay_stage_runs_total", &HEAVY)
+    metric(metrics, "forebay_stage_seconds_count", &HEAVY)
 }
 
 /// PoReps that are always queued, and looks at the headroom meanwhile.

@@ -13,6 +13,7 @@ mod proving;
 pub mod raw;
 mod serve;
 mod status;
+mod web;
 mod work;
 
 pub use config::{Options, Tls, DEFAULT_LISTEN};

@@ -103,7 +103,7 @@ impl ProvingEngine for Proving {
     }
 
     async fn get_metrics(&self, _: Request<wire::GetMetricsRequest>) -> Result<wire::GetMetricsResponse> {
-        let prometheus_text = self.work.run(Purpose::Look, |engine| Ok(engine.metrics())).await?;
+        let prometheus_text = self.work.run(Purpose::Scrape, |engine| Ok(engine.metrics())).await?;
         Ok(Response::new(wire::GetMetricsResponse { prometheus_text }))
     }
 

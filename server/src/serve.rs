@@ -23,6 +23,7 @@ use crate::intake::{Intake, Room};
 use crate::listen::{Address, Listener};
 use crate::proving::Proving;
 use crate::v1::engine_server::EngineServer;
+use crate::web::{self, Monitor};
 use crate::work::Work;
 use crate::DESCRIPTORS;
 
@@ -57,6 +58,8 @@ pub struct Server {
     addresses: Vec<Address>,
     routes: Routes,
     health: HealthReporter,
+    work: Work,
+    monitor: Arc<Monitor>,
     room: Arc<Room>,
 }
 
@@ -79,9 +82,11 @@ impl Server {
             listeners.push((listener, transport(tls)?));
             addresses.push(bound);
         }
-        let (health, routes) = services(&engine, options).await?;
+        let (work, monitor) = (Work::new(engine.clone()), Monitor::new());
+        let (health, grpc) = services(&work, options).await?;
+        let routes = Routes::from(web::beside(grpc.into_axum_router(), work.clone(), monitor.clone()));
         let room = Room::new(options.receive_bytes);
-        Ok(Server { engine, drain: options.drain, listeners, addresses, routes, health, room })
+        Ok(Server { engine, drain: options.drain, listeners, addresses, routes, health, work, monitor, room })
     }
 
     /// Where it listens; a port 0 is the one that was given.
@@ -97,6 +102,8 @@ impl Server {
             let service = Layered { transport, room: self.room.clone(), routes: self.routes.clone() };
             serving.spawn(service.serve(listener, told(closing.clone(), |closed| *closed)));
         }
+        let watching = tokio::spawn(self.monitor.run(self.work)).abort_handle();
+        let _watching = AbortOnDrop(watching);
         let ending = end(self.engine, self.drain, self.health, stop);
         tokio::pin!(ending);
         tokio::select! {
@@ -116,6 +123,15 @@ impl Server {
         let last = async { while serving.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(Duration::from_secs(5), last).await;
         Ok(())
+    }
+}
+
+/// Ends a task with whoever holds this.
+struct AbortOnDrop(tokio::task::AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -188,6 +204,7 @@ fn transport(tls: Option<ServerTlsConfig>) -> Result<tonic::transport::Server> {
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_concurrent_streams(MAX_STREAMS)
+        .accept_http1(true)
         .http2_keepalive_interval(Some(KEEPALIVE))
         .tcp_nodelay(true);
     let Some(tls) = tls else { return Ok(server) };
@@ -223,11 +240,10 @@ fn read_tls(tls: &Tls) -> Result<ServerTlsConfig> {
     }
 }
 
-async fn services(engine: &Arc<Engine>, options: &Options) -> Result<(HealthReporter, Routes)> {
+async fn services(work: &Work, options: &Options) -> Result<(HealthReporter, Routes)> {
     let (health, health_service) = tonic_health::server::health_reporter();
     health.set_serving::<ProvingEngineServer<Proving>>().await;
     health.set_serving::<EngineServer<Extra>>().await;
-    let work = Work::new(engine.clone());
     let proving = ProvingEngineServer::new(Proving::new(work.clone(), options.orphan))
         .max_decoding_message_size(MAX_MESSAGE)
         .max_encoding_message_size(MAX_MESSAGE);
@@ -239,7 +255,7 @@ async fn services(engine: &Arc<Engine>, options: &Options) -> Result<(HealthRepo
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
     let routes = Routes::new(proving)
-        .add_service(EngineServer::new(Extra(work)))
+        .add_service(EngineServer::new(Extra(work.clone())))
         .add_service(health_service)
         .add_service(builder().build_v1().map_err(|_| reflection("v1"))?)
         .add_service(builder().build_v1alpha().map_err(|_| reflection("v1alpha"))?);

@@ -19,6 +19,8 @@ pub enum Purpose {
     Load,
     /// Status and figures.
     Look,
+    /// The metrics.
+    Scrape,
 }
 
 /// The engine, called from tasks.
@@ -28,12 +30,13 @@ pub struct Work {
     submit: Arc<Semaphore>,
     load: Arc<Semaphore>,
     look: Arc<Semaphore>,
+    scrape: Arc<Semaphore>,
 }
 
 impl Work {
     pub fn new(engine: Arc<Engine>) -> Work {
         let places = |n| Arc::new(Semaphore::new(n));
-        Work { engine, submit: places(16), load: places(4), look: places(4) }
+        Work { engine, submit: places(16), load: places(4), look: places(4), scrape: places(1) }
     }
 
     /// Runs a call when there is a place for it. The call ends, and has its place, also when its caller goes away.
@@ -46,6 +49,7 @@ impl Work {
             Purpose::Submit => &self.submit,
             Purpose::Load => &self.load,
             Purpose::Look => &self.look,
+            Purpose::Scrape => &self.scrape,
         };
         let place = places.clone().acquire_owned().await.map_err(broken)?;
         let engine = self.engine.clone();

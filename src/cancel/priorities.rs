@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use metrics::Histogram;
+
 use crate::kind::Urgency;
 
 const LEVELS: usize = Urgency::ALL.len();
@@ -21,6 +23,8 @@ struct Inner {
     running: AtomicU8,
     state: Mutex<State>,
     changed: Condvar,
+    /// Told how long each pause was.
+    lengths: Option<Histogram>,
 }
 
 #[derive(Debug, Default)]
@@ -65,6 +69,11 @@ impl Priorities {
     /// Nothing runs.
     pub fn new() -> Priorities {
         Priorities::default()
+    }
+
+    /// Nothing runs; how long each pause takes is recorded.
+    pub fn recording(lengths: Histogram) -> Priorities {
+        Priorities(Arc::new(Inner { lengths: Some(lengths), ..Inner::default() }))
     }
 
     /// A step of this urgency begins to run.
@@ -150,8 +159,13 @@ impl Turnstile {
         pauses.now += 1;
         pauses.longest_delay = pauses.longest_delay.max(delay);
         let mut state = self.wait_from(state, cancelled);
+        let paused = stopped.elapsed();
         state.pauses.now -= 1;
-        state.pauses.paused += stopped.elapsed();
+        state.pauses.paused += paused;
+        drop(state);
+        if let Some(lengths) = &self.priorities.0.lengths {
+            lengths.record(paused.as_secs_f64());
+        }
     }
 
     fn wait_from<'a>(

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use prost::Message as _;
 
@@ -16,7 +16,6 @@ use crate::filecoin;
 use crate::kind::ProofKind;
 use crate::prove::ProofTask;
 use crate::schedule::{JobId, Submission};
-use crate::telemetry::metric;
 use crate::units::Bytes;
 use crate::wire::SubmitProofRequest;
 
@@ -68,11 +67,11 @@ impl Engine {
         let shared = &self.shared;
         match &result {
             Ok((submitted, Some(kind))) => {
-                shared.tally.add(metric::ACCEPTED, &[("kind", kind.name())], 1.0);
+                shared.instruments.kinds.get(*kind).accepted.one();
                 tracing::debug!(job_id = submitted.job_id, kind = kind.name(), "accepted");
             }
             Ok((_, None)) => {}
-            Err(error) => shared.tally.add(metric::REFUSED, &[("code", error.code().name())], 1.0),
+            Err(error) => shared.instruments.refused(error.code()),
         }
         result.map(|(submitted, _)| submitted)
     }
@@ -97,7 +96,9 @@ impl Engine {
         if let Some(kept) = self.kept(&request.request_id, &digest)? {
             return Ok(kept);
         }
-        let task = guarded(&self.shared.tally, "decoding a request", || (self.shared.decode)(&request))?;
+        let task = guarded(&self.shared.instruments.panics, "decoding a request", || {
+            (self.shared.decode)(&request)
+        })?;
         self.queue(request.request_id, digest, task)
     }
 
@@ -121,24 +122,26 @@ impl Engine {
     /// than the one that is there now is of no use.
     fn kept(&self, request_id: &str, digest: &Digest) -> Result<Option<(Submitted, Option<ProofKind>)>> {
         let shared = &self.shared;
-        let found = shared.journal.as_ref().and_then(|j| j.find(request_id, digest, &shared.tally));
+        let found =
+            shared.journal.as_ref().and_then(|j| j.find(request_id, digest, &shared.instruments.journal));
         let Some(record) = found else { return Ok(None) };
         let circuit = record.circuit()?;
-        let key = guarded(&shared.tally, "the catalog", || shared.catalog.key(circuit));
+        let key = guarded(&shared.instruments.panics, "the catalog", || shared.catalog.key(circuit));
         if !key.is_ok_and(|key| key.is_some_and(|key| record.is_of_key(&key))) {
             tracing::info!(request_id, %circuit, "a kept proof is of another key; it is made again");
             return Ok(None);
         }
         let (id, job_id) = self.new_job();
         let kind = circuit.kind;
-        let identity = Identity { id, job_id, request_id: request_id.into(), digest: *digest, kind, circuit };
+        let (name, digest) = (request_id.to_owned(), *digest);
+        let identity = Identity { id, job_id, request_id: name, digest, kind, circuit, deadline: None };
         let report = record.report();
         let entry = JobEntry::proved(identity, report, record.proof);
         if let Some(other) = shared.registry.enter(&entry)? {
             return again(&other).map(Some);
         }
         shared.registry.finished(&entry);
-        shared.tally.add(metric::JOURNAL_ANSWERED, &[("kind", kind.name())], 1.0);
+        shared.instruments.kinds.get(kind).from_journal.one();
         tracing::info!(request_id, %circuit, answered_ms = record.answered_ms, "answered from the journal");
         shared.call_hook();
         again(&entry).map(Some)
@@ -160,7 +163,10 @@ impl Engine {
         let projection = shared.projection(circuit)?;
         let (id, job_id) = self.new_job();
         let (kind, partitions, intake) = (circuit.kind, task.partitions(), task.intake_bytes());
-        let identity = Identity { id, job_id: job_id.clone(), request_id, digest, kind, circuit };
+        let timeout = shared.config.timeouts.get(&kind);
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(*timeout));
+        let job = job_id.clone();
+        let identity = Identity { id, job_id: job, request_id, digest, kind, circuit, deadline };
         let entry = JobEntry::new(
             identity,
             Cancel::yielding(&shared.priorities, kind.urgency()),
@@ -174,8 +180,7 @@ impl Engine {
         if let Some(other) = shared.registry.enter(&entry)? {
             return again(&other);
         }
-        let timeout = shared.config.timeouts.get(&kind);
-        let deadline = timeout.map(|t| shared.now().saturating_add(t.as_nanos() as u64));
+        let deadline = entry.identity.deadline.map(|at| shared.time_of(at));
         let submission = Submission { job: id, costs: projection.costs, partitions, intake, deadline };
         let door = Door { entry: entry.clone(), task, submission };
         // Where nobody listens any more, the door itself gives the word as it drops.

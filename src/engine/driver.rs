@@ -6,17 +6,18 @@ use std::time::{Duration, Instant};
 
 use crossbeam::channel::{Receiver, RecvTimeoutError, Sender};
 
-use super::entry::{lock, millis, JobEntry};
+use super::entry::{lock, millis, Identity, JobEntry};
+use super::lifecycle::{At, Lifecycle, Passage};
 use super::shared::{closed, Shared};
+use super::slot::CPU;
 use super::work::{guarded, Chore, Claim, Door, Ending, Intake, Item, Message, Resident, Turn};
 use super::workers;
 use crate::cancel::Cancel;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::kind::CircuitId;
 use crate::memory::{probe, ClaimId, Class, Count, Observation, Stage};
 use crate::prove::{Proof, ProofTask};
-use crate::schedule::{Action, Event, Factors, JobId, Outcome, Scheduler};
-use crate::telemetry::metric;
+use crate::schedule::{Action, Event, Factors, JobId, Outcome, Scheduler, Wait};
 use crate::units::Bytes;
 
 /// Where the work goes.
@@ -43,6 +44,9 @@ pub(super) struct Driver {
     shared: Arc<Shared>,
     scheduler: Scheduler,
     outlets: Outlets,
+    lifecycle: Lifecycle,
+    /// What the next partition of each circuit waited for before the event that is told now.
+    heads: HashMap<CircuitId, Wait>,
     /// Events that came of carrying out actions; told when these are done.
     events: VecDeque<Event>,
     telling: bool,
@@ -61,6 +65,8 @@ impl Driver {
             shared,
             scheduler,
             outlets,
+            lifecycle: Lifecycle::default(),
+            heads: HashMap::new(),
             events: VecDeque::new(),
             telling: false,
             _watched: watched,
@@ -85,7 +91,7 @@ impl Driver {
                 Err(RecvTimeoutError::Disconnected) => return,
             };
             let shared = self.shared.clone();
-            let handled = guarded(&shared.tally, "the scheduler", || {
+            let handled = guarded(&shared.instruments.panics, "the scheduler", || {
                 self.handle(message);
                 Ok(())
             });
@@ -107,17 +113,18 @@ impl Driver {
             Message::Submit(door) => self.enter(&door),
             Message::Synthesized(item) => {
                 let bytes = item.witness.as_ref().map_or(Bytes::ZERO, |w| w.mapped());
-                let (job, partition) = self.keep(item);
+                let (job, partition) = self.keep(item, Passage::SynthesisDone);
                 self.tell(Event::SynthesisDone { job, partition, bytes });
             }
             Message::Started(item) => {
-                let (job, partition) = self.keep(item);
+                let (job, partition) = self.keep(item, Passage::EvaluationFreed);
                 self.tell(Event::SlotDone { job, partition });
             }
             Message::NotVerified(item) => {
-                let (job, partition) = self.keep(item);
+                let (job, partition) = self.keep(item, Passage::NotVerified);
                 self.tell(Event::VerifyFailed { job, partition });
             }
+            Message::Passed { job, partition, passage } => self.pass((job, partition), passage),
             Message::Proved { job, partition, proof } => {
                 let slot = self.jobs.get_mut(&job).and_then(|running| running.proofs.get_mut(partition));
                 if let Some(slot) = slot {
@@ -129,9 +136,7 @@ impl Driver {
                 for running in self.jobs.values().filter(|r| r.entry.identity.circuit == circuit) {
                     running.entry.note(|report| report.srs_load_ms = millis(took));
                 }
-                let labels = [("kind", circuit.kind.name()), ("stage", "load")];
-                self.shared.tally.add(metric::STAGE_SECONDS, &labels, took.as_secs_f64());
-                self.shared.tally.add(metric::STAGE_RUNS, &labels, 1.0);
+                self.shared.instruments.loaded(circuit, Some(took));
                 self.loads.remove(&circuit);
                 let (srs, matrices) = (data.srs.mapped(), data.matrices.mapped());
                 self.circuits.insert(circuit, Resident::new(*data, claim));
@@ -146,7 +151,7 @@ impl Driver {
                 self.tell(Event::Evict { circuit });
             }
             Message::Observed(observation) => self.observed(&observation),
-            Message::Query(query) => query(&self.scheduler),
+            Message::Query(query) => query(&self.scheduler, &self.lifecycle),
         }
     }
 
@@ -188,12 +193,41 @@ impl Driver {
     }
 
     /// Puts an item down until the scheduler says where it goes; of a job that has ended it is dropped.
-    fn keep(&mut self, item: Box<Item>) -> (JobId, usize) {
+    fn keep(&mut self, item: Box<Item>, passage: Passage) -> At {
         let at = (item.job(), item.partition);
+        self.pass(at, passage);
         if let Some(running) = self.jobs.get_mut(&at.0) {
             running.waiting.insert(at.1, item);
         }
         at
+    }
+
+    fn pass(&mut self, at: At, passage: Passage) {
+        if !self.lifecycle.pass(at, passage) {
+            let text =
+                format!("partition {} of job {} is not where {} begins", at.1, at.0 .0, passage.name());
+            self.fault(&Error::internal(text));
+        }
+    }
+
+    /// Follows what an event means for a partition or a circuit.
+    fn follow(&mut self, event: &Event) {
+        match event {
+            Event::SynthesisFailed { job, partition, .. } => {
+                self.pass((*job, *partition), Passage::SynthesisFailed)
+            }
+            Event::SlotFailed { job, partition, .. } | Event::Diagnosed { job, partition, .. } => {
+                self.pass((*job, *partition), Passage::ProvingFailed);
+            }
+            Event::FinishFailed { job, partition, .. } => {
+                self.pass((*job, *partition), Passage::FinishFailed)
+            }
+            Event::ClaimDropped { claim } => self.lifecycle.freed(*claim),
+            Event::LoadFailed { circuit, error } if error.code() != Code::Cancelled => {
+                self.shared.instruments.loaded(*circuit, None);
+            }
+            _ => {}
+        }
     }
 
     /// Tells the scheduler and does what it says. What comes of that is told after it, never amid it.
@@ -204,6 +238,9 @@ impl Driver {
         }
         self.telling = true;
         while let Some(event) = self.events.pop_front() {
+            self.follow(&event);
+            self.heads.clear();
+            self.heads.extend(self.scheduler.heads());
             for action in self.scheduler.on(self.shared.now(), event) {
                 let failure = failure_of(&action);
                 if let Err(error) = self.act(action) {
@@ -216,7 +253,7 @@ impl Driver {
     }
 
     fn fault(&self, error: &Error) {
-        self.shared.tally.add(metric::FAULTS, &[], 1.0);
+        self.shared.instruments.faults.one();
         tracing::error!(%error, "broken invariant of the pipeline");
     }
 
@@ -247,11 +284,15 @@ impl Driver {
                 let resident = self.circuits.remove(&circuit);
                 let resident =
                     resident.ok_or_else(|| Error::internal(format!("{circuit} is not in memory")))?;
+                self.shared.instruments.evicted(circuit);
                 deliver(&self.outlets.chores, Chore::Drop(Box::new(resident)))?;
             }
             Action::Synthesize { job, partition, claim } => self.synthesize(job, partition, claim)?,
             Action::Prove { job, partition, slot, turn } => {
                 let item = self.take(job, partition, slot, turn)?;
+                if falls_back(&item, self.shared.slots.device(slot)) {
+                    self.shared.instruments.fallbacks.one();
+                }
                 self.turn(slot, Turn::Prove(item))?;
             }
             Action::Diagnose { job, partition, slot, turn } => {
@@ -260,6 +301,7 @@ impl Driver {
             }
             Action::Finish { job, partition, claim } => {
                 let claim = claim.map(|id| self.claim(id));
+                self.pass((job, partition), Passage::FinishStarted);
                 let mut item = self.waiting(job, partition)?;
                 if claim.is_some() {
                     item.finishing = claim;
@@ -293,13 +335,10 @@ impl Driver {
 
     fn synthesize(&mut self, job: JobId, partition: usize, claim: ClaimId) -> Result<()> {
         let witness_claim = self.claim(claim);
+        let entry = self.running(job)?.entry.clone();
+        self.lifecycle.enter((job, partition), &entry, claim);
+        self.admitted(&entry);
         let running = self.running(job)?;
-        running.entry.note(|report| {
-            if report.state == "queued" {
-                report.state = "running";
-                report.queue_wait_ms = millis(running.entry.accepted.elapsed());
-            }
-        });
         let item = Item {
             partition,
             entry: running.entry.clone(),
@@ -317,8 +356,28 @@ impl Driver {
         deliver(&self.outlets.synthesis, Box::new(item))
     }
 
+    /// Notes how long a job waited, at its first synthesis.
+    fn admitted(&self, entry: &JobEntry) {
+        let waited = entry.accepted.elapsed();
+        let mut first = false;
+        entry.note(|report| {
+            first = report.state == "queued";
+            if first {
+                report.state = "running";
+                report.queue_wait_ms = millis(waited);
+            }
+        });
+        if first {
+            let Identity { kind, circuit, .. } = &entry.identity;
+            let wait = self.heads.get(circuit).copied().unwrap_or(Wait::Nothing);
+            let counts = &self.shared.instruments;
+            counts.kinds.get(*kind).admitted(&counts.exporter, wait, waited);
+        }
+    }
+
     fn take(&mut self, job: JobId, partition: usize, slot: usize, turn: ClaimId) -> Result<Box<Item>> {
         let turn = self.claim(turn);
+        self.pass((job, partition), Passage::ProvingStarted);
         let mut item = self.waiting(job, partition)?;
         let circuit = item.entry.identity.circuit;
         let resident = self.circuits.get(&circuit);
@@ -360,6 +419,11 @@ impl Driver {
         let ending = Ending { entry, task, outcome, proofs, intake };
         deliver(&self.outlets.delivery, Box::new(ending))
     }
+}
+
+/// Whether the processor proves what a device got wrong.
+fn falls_back(item: &Item, device: &str) -> bool {
+    device == CPU && item.devices.iter().any(|earlier| earlier != CPU)
 }
 
 /// What the scheduler hears where work of an action could not be handed on.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::instruments::Ended;
 use super::status::JobReport;
 use crate::cancel::Cancel;
 use crate::error::Result;
@@ -28,6 +29,8 @@ pub(super) struct Identity {
     pub digest: Digest,
     pub kind: ProofKind,
     pub circuit: CircuitId,
+    /// When it is too late.
+    pub deadline: Option<Instant>,
 }
 
 /// Called with a job's answer, once.
@@ -73,7 +76,7 @@ impl JobEntry {
         };
         let admission = proof.is_some().then_some(Ok(0));
         let answer = proof.map(|proof| {
-            report.state = result_name(Status::Completed);
+            report.state = Ended::Completed.name();
             response(&report, Status::Completed, proof)
         });
         Arc::new(JobEntry {
@@ -112,8 +115,19 @@ impl JobEntry {
         let mut report = lock(&self.progress).report.clone();
         if report.total_ms == 0 {
             report.total_ms = millis(self.accepted.elapsed());
+            report.deadline_ms = self.left();
         }
         report
+    }
+
+    /// Milliseconds that are left; negative: it is late by so much.
+    pub fn left(&self) -> Option<i64> {
+        let (deadline, now) = (self.identity.deadline?, Instant::now());
+        let signed = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        Some(match deadline.checked_duration_since(now) {
+            Some(left) => signed(left),
+            None => -signed(now - deadline),
+        })
     }
 
     /// The door's word; everybody who submitted the request hears it.
@@ -149,8 +163,9 @@ impl JobEntry {
             return;
         }
         let report = &mut progress.report;
-        report.state = result_name(status);
+        report.state = Ended::from(status).name();
         report.total_ms = millis(self.accepted.elapsed()).max(1);
+        report.deadline_ms = self.left();
         report.error = error.unwrap_or_default();
         let answer = response(report, status, proof);
         progress.answer = Some(answer.clone());
@@ -222,15 +237,6 @@ fn response(report: &JobReport, status: Status, proof: Vec<u8>) -> AwaitProofRes
         synthesis_ms: report.synthesis_ms,
         gpu_compute_ms: report.start_ms,
         total_ms: report.total_ms,
-    }
-}
-
-/// How a job ended, in reports and metrics.
-pub(super) fn result_name(status: Status) -> &'static str {
-    match status {
-        Status::Completed => "completed",
-        Status::Cancelled => "cancelled",
-        _ => "failed",
     }
 }
 

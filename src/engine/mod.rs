@@ -5,10 +5,13 @@ mod door;
 mod driver;
 mod entry;
 mod footprints;
+mod instruments;
 mod journal;
+mod lifecycle;
 mod metered;
 mod open;
 mod registry;
+mod scrape;
 mod shared;
 mod slot;
 mod snapshot;
@@ -29,8 +32,8 @@ use crossbeam::channel::bounded;
 pub use config::{BackendChoice, Config};
 pub use slot::ProverSlot;
 pub use status::{
-    CellStatus, CircuitStatus, JobReport, MemoryStatus, ProcessStatus, QueueStatus, SlotStatus, Status,
-    Totals, STATUS_VERSION,
+    CellStatus, CircuitStatus, JobReport, MemoryStatus, PartitionStatus, ProcessStatus, QueueStatus,
+    SlotStatus, Status, Totals, STATUS_VERSION,
 };
 
 use crate::error::{Code, Error, Result};
@@ -169,7 +172,7 @@ impl Engine {
         if !self.shared.config.kinds.contains(&kind) {
             return 0;
         }
-        let headroom = self.shared.ask(move |scheduler| scheduler.headroom(kind));
+        let headroom = self.shared.ask(move |scheduler, _| scheduler.headroom(kind));
         headroom.map_or(0, |n| u32::try_from(n).unwrap_or(u32::MAX))
     }
 
@@ -229,7 +232,7 @@ impl Engine {
 
     /// Every metric as Prometheus text.
     pub fn metrics(&self) -> String {
-        snapshot::metrics(&self.shared)
+        scrape::metrics(&self.shared)
     }
 
     /// Called after every answer, from a thread of the engine; must not block. Replaces an earlier hook.

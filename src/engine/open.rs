@@ -12,7 +12,7 @@ use super::driver::{Driver, Outlets};
 use super::entry::lock;
 use super::footprints::Footprints;
 use super::shared::Shared;
-use super::watch::watch;
+use super::watch::{missing, watch};
 use super::work::guarded;
 use super::{journal, workers, BackendChoice, Config, Engine, Parts, ProverSlot};
 use crate::error::{Code, Error, Result};
@@ -91,12 +91,11 @@ fn expect_circuits(config: &Config, shared: &Shared) -> Result<()> {
     for circuit in &config.pinned {
         shared.catalog.available(*circuit).map_err(|error| error.at("residency.pinned"))?;
     }
-    for kind in &config.kinds {
-        let found = CircuitId::all().filter(|circuit| circuit.kind == *kind);
-        if !found.into_iter().any(|circuit| shared.catalog.available(circuit).is_ok()) {
-            tracing::warn!(%kind, "no parameters of this kind are there; its requests will be refused");
-        }
+    let missing = missing(shared);
+    for kind in &missing {
+        tracing::warn!(%kind, "no parameters of this kind are there; its requests will be refused");
     }
+    *lock(&shared.missing) = missing;
     Ok(())
 }
 
@@ -151,8 +150,8 @@ fn start_journal(shared: &Arc<Shared>, threads: &mut Threads) -> Result<Option<j
     let shared = shared.clone();
     threads.spawn("journal".into(), move || {
         let Some(journal) = &shared.journal else { return };
-        let _ = guarded(&shared.tally, "the journal's thread", || {
-            journal::write(journal, &inbox, &shared.tally);
+        let _ = guarded(&shared.instruments.panics, "the journal's thread", || {
+            journal::write(journal, &inbox, &shared.instruments.journal);
             Ok(())
         });
     })?;
@@ -210,7 +209,7 @@ pub(super) fn start(config: Config, parts: Parts) -> Result<Arc<Engine>> {
     threads.spawn("scheduler".into(), {
         let shared = shared.clone();
         move || {
-            let ran = guarded(&shared.tally, "the scheduler's thread", || {
+            let ran = guarded(&shared.instruments.panics, "the scheduler's thread", || {
                 driver.run(&inbox);
                 Ok(())
             });

@@ -8,6 +8,7 @@ use crossbeam::channel::{bounded, Sender};
 
 use super::config::Config;
 use super::entry::lock;
+use super::instruments::Instruments;
 use super::journal::Journal;
 use super::registry::Registry;
 use super::slot::Slots;
@@ -15,11 +16,10 @@ use super::work::{guarded, Message};
 use super::Decoder;
 use crate::cancel::Priorities;
 use crate::error::{Error, Result};
-use crate::kind::{CircuitId, Urgency};
+use crate::kind::{CircuitId, ProofKind, Urgency};
 use crate::memory::{Observation, Probe};
 use crate::prove::{Catalog, Footprint};
 use crate::schedule::{Costs, Event};
-use crate::telemetry::Tally;
 use crate::units::Bytes;
 
 pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
@@ -33,10 +33,12 @@ pub(super) struct Shared {
     pub pool: Arc<rayon::ThreadPool>,
     pub registry: Registry,
     pub journal: Option<Journal>,
-    pub tally: Tally,
+    pub instruments: Instruments,
     pub probe: Probe,
     /// The last look at the machine.
     pub observed: Mutex<Observation>,
+    /// Enabled kinds without any parameters.
+    pub missing: Mutex<Vec<ProofKind>>,
     /// What the limit was changed to while the engine runs.
     pub limit: Mutex<Option<Bytes>>,
     pub hook: Mutex<Option<Hook>>,
@@ -54,20 +56,32 @@ pub(super) struct Projection {
     pub costs: Arc<Costs>,
 }
 
+/// Projected bytes of a circuit.
+#[derive(Clone, Copy)]
+pub(super) struct Projected {
+    pub witness: Bytes,
+    /// SRS and matrices.
+    pub shared: Bytes,
+    /// The largest of a slot.
+    pub working_set: Bytes,
+}
+
 impl Shared {
     pub fn new(config: Config, parts: super::Parts, messages: Sender<Message>) -> Result<Shared> {
-        let tally = Tally::default();
+        let slots = Slots::new(parts.slots, &parts.pool)?;
+        let instruments = Instruments::open(&slots)?;
         Ok(Shared {
-            journal: Journal::open(&config, &tally),
+            journal: Journal::open(&config, &instruments.journal),
             registry: Registry::new(config.keep_results),
             limit: Mutex::default(),
             config,
             catalog: parts.catalog,
-            slots: Slots::new(parts.slots, &parts.pool)?,
-            priorities: Priorities::new(),
+            slots,
+            priorities: Priorities::recording(instruments.pauses.clone()),
             decode: parts.decode,
             pool: parts.pool,
-            tally,
+            instruments,
+            missing: Default::default(),
             probe: Probe::default(),
             observed: Mutex::default(),
             hook: Mutex::new(None),
@@ -80,7 +94,12 @@ impl Shared {
 
     /// The scheduler's time.
     pub fn now(&self) -> u64 {
-        u64::try_from(self.opened.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        self.time_of(Instant::now())
+    }
+
+    /// A moment in the scheduler's time.
+    pub fn time_of(&self, moment: Instant) -> u64 {
+        u64::try_from(moment.saturating_duration_since(self.opened).as_nanos()).unwrap_or(u64::MAX)
     }
 
     pub fn send(&self, message: Message) -> Result<()> {
@@ -92,9 +111,22 @@ impl Shared {
         if let Some(known) = lock(&self.projections).get(&circuit) {
             return Ok(known.clone());
         }
-        let footprint =
-            guarded(&self.tally, "the catalog", || self.pool.install(|| self.catalog.footprint(circuit)))?;
+        let footprint = guarded(&self.instruments.panics, "the catalog", || {
+            self.pool.install(|| self.catalog.footprint(circuit))
+        })?;
         self.project(circuit, footprint)
+    }
+
+    /// What is projected for a circuit's parts, where that is known.
+    pub fn projected(&self, circuit: CircuitId) -> Option<Projected> {
+        let known = lock(&self.projections);
+        let costs = &known.get(&circuit)?.costs;
+        let turns = 0..costs.slots.len();
+        Some(Projected {
+            witness: costs.witness,
+            shared: costs.residency(),
+            working_set: turns.map(|slot| costs.turn(slot)).max().unwrap_or_default(),
+        })
     }
 
     /// A circuit's sizes, where they were asked for before.
@@ -105,7 +137,7 @@ impl Shared {
     /// What every slot makes of a circuit's sizes; remembered. The scheduler keeps room for those of PoSt and
     /// counts on the pinned ones from now on.
     pub fn project(&self, circuit: CircuitId, footprint: Footprint) -> Result<Projection> {
-        let slots = guarded(&self.tally, "a backend's projection", || {
+        let slots = guarded(&self.instruments.panics, "a backend's projection", || {
             Ok(self.slots.iter().map(|slot| slot.cost(&footprint)).collect())
         })?;
         let Footprint { witness, matrices, srs, .. } = footprint;
@@ -136,7 +168,7 @@ impl Shared {
             return;
         }
         lock(&self.measured).insert(circuit, wide);
-        let learnt = guarded(&self.tally, "the catalog", || {
+        let learnt = guarded(&self.instruments.panics, "the catalog", || {
             self.catalog.learn(circuit, wide)?;
             self.catalog.footprint(circuit)
         });
@@ -153,7 +185,7 @@ impl Shared {
     pub fn call_hook(&self) {
         let hook = lock(&self.hook).clone();
         if let Some(hook) = hook {
-            let _ = guarded(&self.tally, "the completion hook", || {
+            let _ = guarded(&self.instruments.panics, "the completion hook", || {
                 hook();
                 Ok(())
             });

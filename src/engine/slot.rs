@@ -10,7 +10,8 @@ use crate::kind::Urgency;
 use crate::prove::{Backend, Footprint};
 use crate::schedule::{SlotCost, SlotSettings};
 
-const CPU: &str = "cpu";
+/// The name of the processor's backend.
+pub(super) const CPU: &str = "cpu";
 
 /// One place that proves partitions, one at a time.
 #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! The status document and the metrics, read from the scheduler and the counters.
+//! The status document, read from the scheduler and the counters.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -6,17 +6,18 @@ use std::sync::Arc;
 use crossbeam::channel::bounded;
 
 use super::entry::{lock, JobEntry};
+use super::instruments::Ended;
+use super::lifecycle::{KindSteps, Lifecycle, Place};
 use super::shared::{closed, Shared};
 use super::status::{
-    CellStatus, CircuitStatus, JobReport, MemoryStatus, ProcessStatus, QueueStatus, SlotStatus, Status,
-    Totals, STATUS_VERSION,
+    CellStatus, CircuitStatus, JobReport, MemoryStatus, PartitionStatus, ProcessStatus, QueueStatus,
+    SlotStatus, Status, Totals, STATUS_VERSION,
 };
 use super::work::Message;
 use crate::error::Result;
 use crate::kind::ProofKind;
 use crate::memory::{usage, Class, Stage};
-use crate::schedule::{CircuitView, Counts, JobId, Scheduler, SlotView, Wait};
-use crate::telemetry::{metric, Exposition};
+use crate::schedule::{CircuitView, Claims, Counts, JobId, Scheduler, SlotView, Wait};
 
 /// Finished jobs in the status document.
 const RECENT: usize = 32;
@@ -27,38 +28,42 @@ impl Shared {
     /// Asks the scheduler's thread; an error where the engine is closed.
     pub fn ask<T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Scheduler) -> T + Send + 'static,
+        question: impl FnOnce(&Scheduler, &Lifecycle) -> T + Send + 'static,
     ) -> Result<T> {
         let (reply, answer) = bounded(1);
-        self.send(Message::Query(Box::new(move |scheduler| {
+        self.send(Message::Query(Box::new(move |scheduler, lifecycle| {
             // Whoever asked may have given up.
-            let _ = reply.send(question(scheduler));
+            let _ = reply.send(question(scheduler, lifecycle));
         })))?;
         answer.recv().map_err(|_| closed())
     }
 }
 
+/// What the scheduler's thread knows at one moment.
 #[derive(Default)]
-struct View {
-    state: &'static str,
-    memory: MemoryStatus,
-    reserved: HashMap<(Class, Stage), u64>,
-    queues: Vec<(ProofKind, Counts, usize)>,
-    circuits: Vec<CircuitView>,
-    slots: Vec<SlotView>,
-    jobs: Vec<(JobId, Wait)>,
-    waits: HashMap<&'static str, u64>,
+pub(super) struct View {
+    pub state: &'static str,
+    pub memory: MemoryStatus,
+    pub reserved: HashMap<(Class, Stage), u64>,
+    pub queues: Vec<(ProofKind, Counts, usize)>,
+    pub circuits: Vec<CircuitView>,
+    pub slots: Vec<SlotView>,
+    pub waits: HashMap<Wait, u64>,
+    /// By kind: partitions that nothing is claimed for, all others, and open claims.
+    pub waiting: [usize; ProofKind::ALL.len()],
+    pub steps: [KindSteps; ProofKind::ALL.len()],
+    pub claims: [Claims; ProofKind::ALL.len()],
 }
 
-fn cells() -> impl Iterator<Item = (Class, Stage)> {
+pub(super) fn cells() -> impl Iterator<Item = (Class, Stage)> {
     Class::ALL.into_iter().flat_map(|class| Stage::ALL.into_iter().map(move |stage| (class, stage)))
 }
 
-fn view(scheduler: &Scheduler) -> View {
+fn view(scheduler: &Scheduler, lifecycle: &Lifecycle) -> View {
     let ledger = scheduler.ledger();
     let mut waits = HashMap::new();
     for job in scheduler.jobs() {
-        *waits.entry(scheduler.wait_of(job).name()).or_default() += 1;
+        *waits.entry(scheduler.wait_of(job)).or_default() += 1;
     }
     View {
         state: if scheduler.is_draining() { "draining" } else { "running" },
@@ -75,22 +80,39 @@ fn view(scheduler: &Scheduler) -> View {
         queues: ProofKind::ALL.map(|k| (k, scheduler.counts(k), scheduler.headroom(k))).to_vec(),
         circuits: scheduler.circuits(),
         slots: scheduler.slots(),
-        jobs: scheduler.jobs().take(LISTED).map(|job| (job, scheduler.wait_of(job))).collect(),
         waits,
+        waiting: scheduler.waiting(),
+        steps: lifecycle.steps(),
+        claims: scheduler.claims(),
     }
 }
 
-fn look(shared: &Shared) -> View {
-    shared.ask(view).unwrap_or(View { state: "closed", ..View::default() })
+/// A listed job: what it waits for, and where its partitions are.
+type Listed = (JobId, Wait, String);
+
+fn listed(scheduler: &Scheduler) -> Vec<Listed> {
+    let jobs = scheduler.jobs().take(LISTED);
+    jobs.map(|job| (job, scheduler.wait_of(job), scheduler.stages(job))).collect()
+}
+
+fn closed_view() -> View {
+    View { state: "closed", ..View::default() }
+}
+
+pub(super) fn look(shared: &Shared) -> View {
+    shared.ask(view).unwrap_or_else(|_| closed_view())
 }
 
 pub(super) fn status(shared: &Shared) -> Status {
-    let view = look(shared);
+    let both = shared.ask(|scheduler, lifecycle| (view(scheduler, lifecycle), listed(scheduler)));
+    let (view, listed) = both.unwrap_or_else(|_| (closed_view(), Vec::new()));
+    let unanswered = shared.registry.unanswered();
+    let next = deadlines(&unanswered);
     let entries: HashMap<JobId, Arc<JobEntry>> =
-        shared.registry.unanswered().into_iter().map(|entry| (entry.identity.id, entry)).collect();
-    let report = |(job, wait): &(JobId, Wait)| {
-        let report = entries.get(job)?.report();
-        Some(JobReport { waits_for: wait.name(), ..report })
+        unanswered.into_iter().map(|entry| (entry.identity.id, entry)).collect();
+    let report = |(job, wait, stages): Listed| {
+        let report = entries.get(&job)?.report();
+        Some(JobReport { waits_for: wait.name(), stages, ..report })
     };
     Status {
         version: STATUS_VERSION,
@@ -100,13 +122,37 @@ pub(super) fn status(shared: &Shared) -> Status {
         uptime_seconds: shared.opened.elapsed().as_secs(),
         process: process(shared),
         cells: cell_statuses(&view),
-        queues: view.queues.iter().map(queue).collect(),
+        queues: view.queues.iter().map(|known| queue(known, next[known.0 as usize])).collect(),
         circuits: view.circuits.iter().filter(|c| c.state != "absent").map(circuit).collect(),
         slots: slots(shared, &view, &entries),
-        jobs: view.jobs.iter().filter_map(report).collect(),
+        partitions: partitions(&view),
+        jobs: listed.into_iter().filter_map(report).collect(),
         recent: recent(shared),
         totals: totals(shared),
         memory: memory(shared, view.memory),
+    }
+}
+
+/// The least time that an unfinished job of each kind has left, in milliseconds.
+pub(super) fn deadlines(unanswered: &[Arc<JobEntry>]) -> [Option<i64>; ProofKind::ALL.len()] {
+    let mut next = [None; ProofKind::ALL.len()];
+    for entry in unanswered {
+        let least: &mut Option<i64> = &mut next[entry.identity.kind as usize];
+        *least = [*least, entry.left()].into_iter().flatten().min();
+    }
+    next
+}
+
+fn partitions(view: &View) -> PartitionStatus {
+    let at = |place: Place| view.steps.iter().map(|kind| kind.places[place as usize]).sum();
+    PartitionStatus {
+        waiting: view.waiting.iter().map(|waiting| *waiting as u64).sum(),
+        synthesis: at(Place::Synthesis),
+        queued: at(Place::Queued),
+        proving: at(Place::Proving),
+        proved: at(Place::Proved),
+        finishing: at(Place::Finishing),
+        freeing: at(Place::Freeing),
     }
 }
 
@@ -114,7 +160,7 @@ fn recent(shared: &Shared) -> Vec<JobReport> {
     shared.registry.recent(RECENT).iter().map(|entry| entry.report()).collect()
 }
 
-fn process(shared: &Shared) -> ProcessStatus {
+pub(super) fn process(shared: &Shared) -> ProcessStatus {
     let resident = shared.probe.resident();
     ProcessStatus {
         resident: resident.total.0,
@@ -125,7 +171,7 @@ fn process(shared: &Shared) -> ProcessStatus {
     }
 }
 
-fn memory(shared: &Shared, promised: MemoryStatus) -> MemoryStatus {
+pub(super) fn memory(shared: &Shared, promised: MemoryStatus) -> MemoryStatus {
     let seen = lock(&shared.observed);
     MemoryStatus {
         left: seen.left().0,
@@ -150,12 +196,13 @@ fn count(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-fn queue((kind, counts, headroom): &(ProofKind, Counts, usize)) -> QueueStatus {
+fn queue((kind, counts, headroom): &(ProofKind, Counts, usize), next: Option<i64>) -> QueueStatus {
     QueueStatus {
         kind: kind.name(),
         pending: count(counts.pending),
         in_progress: count(counts.in_progress),
         headroom: count(*headroom),
+        next_deadline_ms: next,
     }
 }
 
@@ -186,82 +233,16 @@ fn slots(shared: &Shared, view: &View, entries: &HashMap<JobId, Arc<JobEntry>>) 
 }
 
 fn totals(shared: &Shared) -> Totals {
-    let sum = |m, pass: &dyn Fn(&str, &str) -> bool| shared.tally.sum(m, pass) as u64;
-    let all = |m| sum(m, &|_, _| true);
-    let answered = |result: &str| sum(metric::ANSWERED, &|name, value| name != "result" || value == result);
+    let counts = &shared.instruments;
+    let answered = |ended| counts.kinds.iter().map(|kind| kind.count(ended)).sum();
     Totals {
-        accepted: all(metric::ACCEPTED),
-        refused: all(metric::REFUSED),
-        completed: answered("completed"),
-        failed: answered("failed"),
-        cancelled: answered("cancelled"),
-        proofs: all(metric::PROOFS),
-        verification_failures: all(metric::VERIFICATION_FAILURES),
-        panics: all(metric::PANICS),
+        accepted: counts.kinds.iter().map(|kind| kind.accepted.value()).sum(),
+        refused: counts.refusals(),
+        completed: answered(Ended::Completed),
+        failed: answered(Ended::Failed),
+        cancelled: answered(Ended::Cancelled),
+        proofs: counts.proofs(),
+        verification_failures: counts.failures(),
+        panics: counts.panics.value(),
     }
-}
-
-pub(super) fn metrics(shared: &Shared) -> String {
-    let view = look(shared);
-    let mut out = Exposition::default();
-    out.gauge(metric::BUDGET_BYTES, &[], view.memory.limit as f64);
-    out.gauge(metric::PEAK_BYTES, &[], view.memory.peak as f64);
-    out.gauge(metric::OVERRUNS, &[], view.memory.overruns as f64);
-    let seen = memory(shared, MemoryStatus::default());
-    out.gauge(metric::LEFT_BYTES, &[], seen.left as f64);
-    out.gauge(metric::PRESSURE, &[], seen.pressure / 100.0);
-    for wait in Wait::ALL.into_iter().filter(|wait| *wait != Wait::Nothing) {
-        let waiting = view.waits.get(wait.name()).copied().unwrap_or(0);
-        out.gauge(metric::WAITING, &[("reason", wait.name())], waiting as f64);
-    }
-    if let Some(journal) = &shared.journal {
-        out.gauge(metric::JOURNAL_PROOFS, &[], journal.len() as f64);
-    }
-    out.gauge(metric::UPTIME_SECONDS, &[], shared.opened.elapsed().as_secs_f64());
-    for (class, stage) in cells() {
-        let labels = [("class", class.name()), ("stage", stage.name())];
-        let (buffers, mapped) = usage::mapped(class, stage);
-        let reserved = view.reserved.get(&(class, stage)).copied().unwrap_or(0);
-        out.gauge(metric::RESERVED_BYTES, &labels, reserved as f64);
-        out.gauge(metric::BUFFERS, &labels, buffers as f64);
-        out.gauge(metric::BUFFER_BYTES, &labels, mapped.0 as f64);
-    }
-    let process = process(shared);
-    out.gauge(metric::UNBOOKED_BYTES, &[], process.unbooked as f64);
-    for (name, bytes) in [("anonymous", process.anonymous), ("file", process.file)] {
-        out.gauge(metric::RESIDENT_BYTES, &[("type", name)], bytes as f64);
-    }
-    for (kind, counts, headroom) in &view.queues {
-        for (state, n) in [("pending", counts.pending), ("in_progress", counts.in_progress)] {
-            out.gauge(metric::JOBS, &[("kind", kind.name()), ("state", state)], n as f64);
-        }
-        out.gauge(metric::HEADROOM, &[("kind", kind.name())], *headroom as f64);
-    }
-    for circuit in &view.circuits {
-        let name = circuit.circuit.to_string();
-        out.gauge(
-            metric::CIRCUIT_BYTES,
-            &[("circuit", &name), ("state", circuit.state)],
-            circuit.bytes.0 as f64,
-        );
-        out.gauge(metric::CIRCUIT_USERS, &[("circuit", &name)], circuit.users as f64);
-        let (ratios, factors) = (circuit.ratios, circuit.factors);
-        for (class, ratio, factor) in [
-            ("witness", ratios.witness, factors.witness),
-            ("shared", ratios.shared, factors.shared),
-            ("working_set", ratios.working_set, factors.working_set),
-        ] {
-            let labels = [("circuit", name.as_str()), ("class", class)];
-            out.gauge(metric::FOOTPRINT_RATIO, &labels, f64::from(ratio) / 1000.0);
-            out.gauge(metric::FOOTPRINT_FACTOR, &labels, f64::from(factor) / 1000.0);
-        }
-    }
-    for (prover, slot) in shared.slots.iter().zip(&view.slots) {
-        out.gauge(metric::SLOT_BUSY, &[("slot", &prover.name())], f64::from(u8::from(slot.turn.is_some())));
-    }
-    let pauses = shared.priorities.pauses();
-    out.gauge(metric::PAUSES, &[], pauses.count as f64);
-    out.gauge(metric::PAUSED_SECONDS, &[], pauses.paused.as_secs_f64());
-    out.gauge(metric::PAUSE_DELAY_SECONDS, &[], pauses.longest_delay.as_secs_f64());
-    out.text(&shared.tally)
 }

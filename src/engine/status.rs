@@ -30,6 +30,8 @@ pub struct Status {
     pub circuits: Vec<CircuitStatus>,
     /// Prover slots.
     pub slots: Vec<SlotStatus>,
+    /// Partitions of all unfinished jobs, and of ended ones whose memory still exists, by stage.
+    pub partitions: PartitionStatus,
     /// Unfinished jobs, in the order they will be served.
     pub jobs: Vec<JobReport>,
     /// The newest finished jobs, newest first.
@@ -102,6 +104,27 @@ pub struct QueueStatus {
     pub in_progress: u32,
     /// How many more would be accepted without making an earlier one wait longer for memory.
     pub headroom: u32,
+    /// The least time that an unfinished one has left, in milliseconds; null: none has a limit.
+    pub next_deadline_ms: Option<i64>,
+}
+
+/// Partitions by stage.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct PartitionStatus {
+    /// Nothing is claimed for them.
+    pub waiting: u64,
+    /// Their witness is being made.
+    pub synthesis: u64,
+    /// Their witness waits for a slot.
+    pub queued: u64,
+    /// In a slot.
+    pub proving: u64,
+    /// Their slot's work is done.
+    pub proved: u64,
+    /// Being finished and verified.
+    pub finishing: u64,
+    /// Done or given up; their memory is on its way back.
+    pub freeing: u64,
 }
 
 /// One circuit's shared memory.
@@ -173,6 +196,11 @@ pub struct JobReport {
     pub waits_for: &'static str,
     /// Partitions of the request.
     pub partitions: usize,
+    /// Where each partition is, a letter each: `.` waits, `s` synthesis, `q` queued for a slot, `p` in a slot, `f`
+    /// finishing, `d` done. Empty once the job has ended, and outside the status document.
+    pub stages: String,
+    /// Milliseconds until it is too late (`timeouts.*`); negative: late by so much; null: there is no limit.
+    pub deadline_ms: Option<i64>,
     /// Partitions proved and verified.
     pub partitions_done: usize,
     /// Constraints of the circuit.

@@ -3,6 +3,7 @@
 mod budget;
 mod corrections;
 mod devices;
+mod events;
 mod faults;
 mod finishing;
 mod identity;

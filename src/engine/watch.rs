@@ -8,14 +8,37 @@ use crossbeam::channel::{Receiver, RecvTimeoutError};
 use super::entry::lock;
 use super::shared::Shared;
 use super::work::Message;
+use crate::kind::{CircuitId, ProofKind};
 
 /// How often machine and control groups are looked at. One look takes some 0.1 ms.
 const INTERVAL: Duration = Duration::from_millis(250);
 
+/// Looks between two sortings of what histograms were given.
+const UPKEEP: u64 = 20;
+/// Looks between two at the parameter folders.
+const PARAMETERS: u64 = 240;
+
+/// Enabled kinds that have no parameters of any sector size.
+pub(super) fn missing(shared: &Shared) -> Vec<ProofKind> {
+    let there = |kind: &ProofKind| {
+        CircuitId::all().filter(|id| id.kind == *kind).any(|id| shared.catalog.available(id).is_ok())
+    };
+    shared.config.kinds.iter().copied().filter(|kind| !there(kind)).collect()
+}
+
 /// Looks until `stop` is closed; the scheduler's thread hears of every look.
 pub(super) fn watch(shared: &Arc<Shared>, stop: &Receiver<()>) {
     let mut failing = false;
-    while stop.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+    for look in 0_u64.. {
+        if look % UPKEEP == 0 {
+            shared.instruments.exporter.upkeep();
+        }
+        if look % PARAMETERS == 0 {
+            *lock(&shared.missing) = missing(shared);
+        }
+        if stop.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
+            return;
+        }
         match shared.probe.observe() {
             Ok(observation) => {
                 failing = false;

@@ -8,13 +8,14 @@ use std::time::Duration;
 use crossbeam::channel::Sender;
 
 use super::entry::JobEntry;
+use super::lifecycle::{Lifecycle, Passage};
 use crate::circuit::Witness;
 use crate::error::{Code, Error, Result};
 use crate::kind::CircuitId;
 use crate::memory::{ClaimId, Count, Meter, Observation};
 use crate::prove::{CircuitData, Proof, ProofTask, Started, Step};
 use crate::schedule::{Costs, Event, Factors, JobId, Outcome, Scheduler, Submission};
-use crate::telemetry::{metric, Tally};
+use crate::telemetry::Counter;
 use crate::units::Bytes;
 
 /// Booked bytes; dropping it is the event that returns them.
@@ -106,6 +107,9 @@ impl Drop for Door {
     }
 }
 
+/// A question to the scheduler's thread.
+pub(super) type Query = Box<dyn FnOnce(&Scheduler, &Lifecycle) + Send>;
+
 /// Everything that the scheduler's thread is told.
 pub(super) enum Message {
     Event(Event),
@@ -118,6 +122,12 @@ pub(super) enum Message {
         proof: Box<Proof>,
     },
     NotVerified(Box<Item>),
+    /// A partition took a step that no other message tells of in time.
+    Passed {
+        job: JobId,
+        partition: usize,
+        passage: Passage,
+    },
     Loaded {
         circuit: CircuitId,
         data: Box<CircuitData>,
@@ -134,7 +144,7 @@ pub(super) enum Message {
         circuit: CircuitId,
         reply: Sender<Result<Option<Bytes>>>,
     },
-    Query(Box<dyn FnOnce(&Scheduler) + Send>),
+    Query(Query),
 }
 
 /// A proof step for a slot.
@@ -173,9 +183,9 @@ pub(super) struct Ending {
 }
 
 /// Runs foreign or heavy code: a panic in it is counted and becomes the error of this call alone.
-pub(super) fn guarded<T>(tally: &Tally, what: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(super) fn guarded<T>(panics: &Counter, what: &str, body: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
-        tally.add(metric::PANICS, &[], 1.0);
+        panics.one();
         let text = payload
             .downcast_ref::<&str>()
             .map(|text| (*text).to_owned())

@@ -1,13 +1,15 @@
 //! The bodies of the worker threads. Each piece of work is guarded and ends in exactly one message.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossbeam::channel::Receiver;
 
-use super::entry::{millis, result_name, JobEntry};
+use super::entry::{millis, JobEntry};
 use super::footprints::Footprints;
+use super::instruments::{Ended, Timed};
 use super::journal::{Keeper, Record};
+use super::lifecycle::Passage;
 use super::metered::Metered;
 use super::shared::Shared;
 use super::slot::Place;
@@ -19,27 +21,24 @@ use crate::kind::CircuitId;
 use crate::memory::Stage;
 use crate::prove::{verify, Blinding, Proof};
 use crate::schedule::{Event, Outcome, Step as Heavy};
-use crate::telemetry::metric;
 use crate::wire::await_proof_response::Status;
 
 /// Runs one piece of work of a partition, timed and guarded; a cancelled job's work does not begin.
 fn step<T>(
     shared: &Shared,
     item: &Item,
-    stage: &'static str,
+    stage: Timed,
     body: impl FnOnce() -> Result<T>,
-) -> Result<(T, u64)> {
+) -> Result<(T, Duration)> {
     let mut started = Instant::now();
-    let result = guarded(&shared.tally, stage, || {
+    let result = guarded(&shared.instruments.panics, stage.name(), || {
         item.entry.cancel.begin()?;
         started = Instant::now();
         body()
     });
     let took = started.elapsed();
-    let labels = [("kind", item.entry.identity.kind.name()), ("stage", stage)];
-    shared.tally.add(metric::STAGE_SECONDS, &labels, took.as_secs_f64());
-    shared.tally.add(metric::STAGE_RUNS, &labels, 1.0);
-    result.map(|value| (value, millis(took)))
+    shared.instruments.kinds.get(item.entry.identity.kind).took(stage, took);
+    result.map(|value| (value, took))
 }
 
 fn send(shared: &Shared, message: Message) {
@@ -53,7 +52,7 @@ pub(super) fn synthesis(shared: &Arc<Shared>, work: &Receiver<Box<Item>>) {
     for mut item in work {
         let (job, partition) = (item.job(), item.partition);
         let circuit = item.entry.identity.circuit;
-        let made = step(shared, &item, "synthesis", || {
+        let made = step(shared, &item, Timed::Synthesis, || {
             let hint = shared.projection(circuit)?.footprint.wide_hint;
             item.task.synthesize(partition, usize::try_from(hint).unwrap_or(0), &item.entry.cancel)
         });
@@ -63,7 +62,7 @@ pub(super) fn synthesis(shared: &Arc<Shared>, work: &Receiver<Box<Item>>) {
                 let bytes = witness.mapped().0;
                 let wide = witness.wide_values().len() as u64;
                 item.entry.note(|report| {
-                    report.synthesis_ms += took;
+                    report.synthesis_ms += millis(took);
                     report.witness_bytes = report.witness_bytes.max(bytes);
                 });
                 item.witness = Some(witness);
@@ -95,7 +94,7 @@ fn start(shared: &Shared, mut item: Box<Item>) {
     }
     let running = enter(shared, &item);
     let meter = Metered::new(shared, &item, Heavy::Start);
-    let started = step(shared, &item, "start", || {
+    let started = step(shared, &item, Timed::Start, || {
         let Place { backend, pool, .. } = place(shared, &item)?;
         let work = item.step(meter.meter())?;
         pool.install(|| backend.start(&work))
@@ -117,11 +116,14 @@ fn start(shared: &Shared, mut item: Box<Item>) {
     }
 }
 
-fn note_slot(shared: &Shared, item: &Item, took: u64) {
+fn note_slot(shared: &Shared, item: &Item, took: Duration) {
+    if let Some(slot) = shared.instruments.slot(item.slot) {
+        slot.was_busy(took);
+    }
     let working_set = shared.projection(item.entry.identity.circuit).map_or(0, |p| p.costs.turn(item.slot).0);
     let device = shared.slots.device(item.slot).to_owned();
     item.entry.note(|report| {
-        report.start_ms += took;
+        report.start_ms += millis(took);
         report.working_set_bytes = report.working_set_bytes.max(working_set);
         report.device = device;
         if let Some(circuit) = &item.circuit {
@@ -157,10 +159,12 @@ fn finish_one(shared: &Shared, mut item: Box<Item>) {
     drop(running);
     match verified {
         Ok((proof, true)) => {
-            let device = shared.slots.device(item.slot);
-            let labels = [("kind", item.entry.identity.kind.name()), ("device", device)];
-            shared.tally.add(metric::PROOFS, &labels, 1.0);
+            if let Some(slot) = shared.instruments.slot(item.slot) {
+                slot.proofs.get(item.entry.identity.kind).one();
+            }
             item.entry.note(|report| report.partitions_done += 1);
+            // Its memory is gone before the proof is told of.
+            send(shared, Message::Passed { job, partition, passage: Passage::FinishDone });
             drop(item);
             send(shared, Message::Proved { job, partition, proof: Box::new(proof) });
         }
@@ -177,23 +181,23 @@ fn finish_one(shared: &Shared, mut item: Box<Item>) {
 
 fn finish_proof(shared: &Shared, item: &Item) -> Result<Proof> {
     let meter = Metered::new(shared, item, Heavy::Finish);
-    let (proof, took) = step(shared, item, "finish", || {
+    let (proof, took) = step(shared, item, Timed::Finish, || {
         let Place { backend, finishing, .. } = place(shared, item)?;
         let started = item.started.ok_or_else(|| Error::internal("a proof to finish was not started"))?;
         let work = item.step(meter.meter())?;
         finishing.install(|| backend.finish(&work, started, Blinding::random()))
     })?;
-    item.entry.note(|report| report.finish_ms += took);
+    item.entry.note(|report| report.finish_ms += millis(took));
     Ok(proof)
 }
 
 fn verify_proof(shared: &Shared, item: &Item, proof: &Proof) -> Result<bool> {
-    let (verified, took) = step(shared, item, "verify", || {
+    let (verified, took) = step(shared, item, Timed::Verify, || {
         let circuit = item.circuit()?;
         let inputs = || item.task.public_inputs(item.partition);
         place(shared, item)?.finishing.install(|| verify(circuit, proof, &inputs()?))
     })?;
-    item.entry.note(|report| report.verify_ms += took);
+    item.entry.note(|report| report.verify_ms += millis(took));
     if verified {
         item.entry.verified_with(item.circuit()?.srs.source_digest());
     }
@@ -202,7 +206,9 @@ fn verify_proof(shared: &Shared, item: &Item, proof: &Proof) -> Result<bool> {
 
 fn not_verified(shared: &Shared, item: &mut Item) {
     let device = shared.slots.device(item.slot).to_owned();
-    shared.tally.add(metric::VERIFICATION_FAILURES, &[("device", &device)], 1.0);
+    if let Some(slot) = shared.instruments.slot(item.slot) {
+        slot.not_verified.one();
+    }
     let identity = &item.entry.identity;
     tracing::warn!(job = identity.job_id, circuit = %identity.circuit, partition = item.partition, device, "a proof did not verify");
     item.entry.note(|report| report.reproved += 1);
@@ -219,7 +225,8 @@ fn diagnose(shared: &Shared, item: Box<Item>) {
     let (job, partition) = (item.job(), item.partition);
     let circuit = item.entry.identity.circuit;
     let devices = item.devices.join(" and ");
-    let found = step(shared, &item, "diagnose", || shared.pool.install(|| item.task.diagnose(partition)));
+    let found =
+        step(shared, &item, Timed::Diagnose, || shared.pool.install(|| item.task.diagnose(partition)));
     let error = match found {
         Ok((Some(violated), _)) => Error::new(
             Code::Unsatisfied,
@@ -240,7 +247,7 @@ fn diagnose(shared: &Shared, item: Box<Item>) {
 
 /// Loads one circuit.
 pub(super) fn load(shared: &Shared, circuit: CircuitId, claim: Claim, cancel: &Cancel, started: Instant) {
-    let data = guarded(&shared.tally, "loading a circuit", || {
+    let data = guarded(&shared.instruments.panics, "loading a circuit", || {
         cancel.check()?;
         shared.pool.install(|| {
             let data = shared.catalog.load(circuit, cancel)?;
@@ -277,13 +284,13 @@ pub(super) fn delivery(shared: &Shared, mut keeper: Option<Keeper>, work: &Recei
 fn keep(shared: &Shared, keeper: &mut Keeper, entry: &JobEntry) {
     let Some(key) = entry.key().filter(|_| entry.is_proved()) else { return };
     let proof = entry.poll(Status::Unknown).proof;
-    keeper.keep(Record::new(&entry.identity, &entry.report(), &key, proof), &shared.tally);
+    keeper.keep(Record::new(&entry.identity, &entry.report(), &key, proof), &shared.instruments.journal);
 }
 
 /// Drops what takes long to drop and keeps the state file.
 pub(super) fn chores(shared: &Shared, mut footprints: Footprints, work: &Receiver<Chore>) {
     for chore in work {
-        let done = guarded(&shared.tally, "a chore", || match chore {
+        let done = guarded(&shared.instruments.panics, "a chore", || match chore {
             Chore::Drop(memory) => {
                 drop(memory);
                 Ok(())
@@ -299,13 +306,20 @@ pub(super) fn chores(shared: &Shared, mut footprints: Footprints, work: &Receive
 /// The one place where a job gets its answer.
 fn answer(shared: &Shared, ending: Ending) {
     let Ending { entry, task, outcome, proofs, intake } = ending;
+    let exporter = &shared.instruments.exporter;
+    let counts = shared.instruments.kinds.get(entry.identity.kind);
     let outcome = match outcome {
-        Outcome::Proved => guarded(&shared.tally, "assembling the proof", || {
+        Outcome::Proved => guarded(&shared.instruments.panics, "assembling the proof", || {
             let proofs: Option<Vec<_>> = proofs.into_iter().collect();
             task.assemble(&proofs.ok_or_else(|| Error::internal("a proved job lacks a proof"))?)
         })
         .map_err(|error| (Status::Failed, error)),
-        Outcome::Failed(error) => Err((Status::Failed, error)),
+        Outcome::Failed(error) => {
+            if error.code() == Code::Timeout {
+                counts.missed.one();
+            }
+            Err((Status::Failed, error))
+        }
         Outcome::Cancelled(error) => Err((Status::Cancelled, error)),
     };
     drop(task);
@@ -314,8 +328,11 @@ fn answer(shared: &Shared, ending: Ending) {
         Ok(proof) => (Status::Completed, proof, None),
         Err((status, error)) => (status, Vec::new(), Some(error.to_string())),
     };
-    let labels = [("kind", entry.identity.kind.name()), ("result", result_name(status))];
-    shared.tally.add(metric::ANSWERED, &labels, 1.0);
+    counts.ended(exporter, Ended::from(status), entry.accepted.elapsed());
+    let left = entry.identity.deadline.map(|at| at.saturating_duration_since(Instant::now()));
+    if let Some(left) = left.filter(|_| status == Status::Completed) {
+        counts.slack(exporter, left);
+    }
     shared.registry.finished(&entry);
     entry.answer(status, proof, error);
     log_answer(&entry.report());

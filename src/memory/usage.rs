@@ -78,16 +78,36 @@ impl Stage {
 
 const CELLS: usize = Class::ALL.len() * Stage::ALL.len();
 
+/// Buffers that came and went, of which the difference is there: the count of what is there cannot disagree with them.
 struct Cell {
-    buffers: AtomicU64,
+    entered: AtomicU64,
+    left: AtomicU64,
     bytes: AtomicU64,
+}
+
+/// Counts of one class and stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Buffers that were made there or came there so far.
+    pub entered: u64,
+    /// Buffers that went on or were freed so far.
+    pub left: u64,
+    /// Bytes of those that are there.
+    pub bytes: Bytes,
+}
+
+impl Flow {
+    /// Buffers that are there.
+    pub fn buffers(&self) -> u64 {
+        self.entered.saturating_sub(self.left)
+    }
 }
 
 /// The bytes of all counts that are not of files.
 static ANONYMOUS: AtomicU64 = AtomicU64::new(0);
 
 static CELLS_OF: [Cell; CELLS] =
-    [const { Cell { buffers: AtomicU64::new(0), bytes: AtomicU64::new(0) } }; CELLS];
+    [const { Cell { entered: AtomicU64::new(0), left: AtomicU64::new(0), bytes: AtomicU64::new(0) } }; CELLS];
 
 fn cell(class: Class, stage: Stage) -> &'static Cell {
     &CELLS_OF[class as usize * Stage::ALL.len() + stage as usize]
@@ -95,8 +115,17 @@ fn cell(class: Class, stage: Stage) -> &'static Cell {
 
 /// What is counted under this class and stage now: how many buffers, and their bytes.
 pub fn mapped(class: Class, stage: Stage) -> (u64, Bytes) {
+    let flow = flow(class, stage);
+    (flow.buffers(), flow.bytes)
+}
+
+/// What came and went under this class and stage.
+pub fn flow(class: Class, stage: Stage) -> Flow {
     let cell = cell(class, stage);
-    (cell.buffers.load(Ordering::Relaxed), Bytes(cell.bytes.load(Ordering::Relaxed)))
+    // This order: what left had entered.
+    let left = cell.left.load(Ordering::Acquire);
+    let entered = cell.entered.load(Ordering::Relaxed);
+    Flow { entered, left, bytes: Bytes(cell.bytes.load(Ordering::Relaxed)) }
 }
 
 /// Anonymous bytes that are counted now, of regions and of the heap, without mapped files.
@@ -193,13 +222,13 @@ impl Count {
 
     fn enter(&self) {
         let cell = cell(self.class, self.stage);
-        cell.buffers.fetch_add(1, Ordering::Relaxed);
+        cell.entered.fetch_add(1, Ordering::Relaxed);
         cell.bytes.fetch_add(self.bytes, Ordering::Relaxed);
     }
 
     fn leave(&self) {
         let cell = cell(self.class, self.stage);
-        cell.buffers.fetch_sub(1, Ordering::Relaxed);
+        cell.left.fetch_add(1, Ordering::Release);
         cell.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 }

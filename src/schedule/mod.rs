@@ -33,5 +33,5 @@ pub use contract::{
 pub use residency::CircuitView;
 pub use scheduler::Scheduler;
 pub use slots::SlotView;
-pub use view::Counts;
+pub use view::{Claims, Counts};
 pub use wait::Wait;

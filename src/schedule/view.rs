@@ -3,7 +3,7 @@
 use super::contract::JobId;
 use super::job::State;
 use super::residency::CircuitView;
-use super::scheduler::Scheduler;
+use super::scheduler::{Claimed, Scheduler};
 use super::slots::SlotView;
 use super::wait::Wait;
 use crate::kind::{CircuitId, ProofKind};
@@ -18,6 +18,20 @@ pub struct Counts {
     /// Something started.
     pub in_progress: usize,
 }
+
+/// Open claims of one kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Claims {
+    /// Partitions whose witness is promised.
+    pub witness: usize,
+    /// Turns of slots.
+    pub turn: usize,
+    /// Proofs that are finished with a claim of their own.
+    pub finish: usize,
+}
+
+/// Per-kind figures.
+type ByKind<T> = [T; ProofKind::ALL.len()];
 
 impl Scheduler {
     /// The ledger, to read.
@@ -68,6 +82,50 @@ impl Scheduler {
     pub fn counts(&self, kind: ProofKind) -> Counts {
         let (unfinished, started) = self.by_kind[kind as usize];
         Counts { pending: unfinished - started, in_progress: started }
+    }
+
+    /// Each circuit that has partitions to start, and what the next one waits for.
+    pub fn heads(&self) -> impl Iterator<Item = (CircuitId, Wait)> + '_ {
+        self.unstarted.keys().filter_map(|id| Some((*id, self.residency.get(*id)?.wait)))
+    }
+
+    /// Partitions that nothing was claimed for yet.
+    pub fn waiting(&self) -> ByKind<usize> {
+        let mut waiting = ByKind::default();
+        for job in self.jobs.values() {
+            waiting[job.circuit.kind as usize] += job.parts.len().saturating_sub(job.next);
+        }
+        waiting
+    }
+
+    /// Open claims.
+    pub fn claims(&self) -> ByKind<Claims> {
+        let mut claims = ByKind::<Claims>::default();
+        for claimed in self.claims.values() {
+            match claimed {
+                Claimed::Witness(circuit) => claims[circuit.kind as usize].witness += 1,
+                Claimed::Turn { circuit, .. } => claims[circuit.kind as usize].turn += 1,
+                Claimed::Finish { circuit, .. } => claims[circuit.kind as usize].finish += 1,
+                Claimed::Intake | Claimed::Residency(_) => {}
+            }
+        }
+        claims
+    }
+
+    /// Where each partition of an unfinished job is: `.` waits, `s` synthesis, `q` queued for a slot, `p` in a slot,
+    /// `f` finishing, `d` done.
+    pub fn stages(&self, job: JobId) -> String {
+        let letter = |state| match state {
+            State::Waiting => '.',
+            State::Synthesizing => 's',
+            State::Queued => 'q',
+            State::InSlot => 'p',
+            State::Finishing => 'f',
+            State::Verified => 'd',
+        };
+        self.jobs
+            .get(&job)
+            .map_or_else(String::new, |job| job.parts.iter().map(|part| letter(part.state)).collect())
     }
 
     /// Every circuit that the scheduler has heard of.

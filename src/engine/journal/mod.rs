@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 use crossbeam::channel::{bounded, Receiver, Sender, TrySendError};
 
 use super::entry::{lock, Digest};
+use super::instruments::JournalCounts;
 use super::Config;
-use crate::telemetry::{metric, Tally};
 pub(super) use record::Record;
 use store::{Failure, Store};
 
@@ -44,22 +44,22 @@ pub(super) struct Journal {
 
 impl Journal {
     /// The journal that a configuration names; a warning where it cannot be opened.
-    pub fn open(config: &Config, tally: &Tally) -> Option<Journal> {
+    pub fn open(config: &Config, counts: &JournalCounts) -> Option<Journal> {
         let path = config.journal()?.to_owned();
         let max = config.journal_max_proofs as u64;
         let journal = Journal { path, max, again: AGAIN, state: Mutex::default() };
-        journal.store(tally);
+        journal.store(counts);
         Some(journal)
     }
 
     /// The proof that was kept for this request.
-    pub fn find(&self, request_id: &str, digest: &Digest, tally: &Tally) -> Option<Record> {
-        let store = self.store(tally)?;
+    pub fn find(&self, request_id: &str, digest: &Digest, counts: &JournalCounts) -> Option<Record> {
+        let store = self.store(counts)?;
         let found = store.get(digest).and_then(|value| value.map(|value| Record::decode(&value)).transpose());
         match found {
             Ok(record) => record.filter(|r| r.request_id == request_id && r.digest() == *digest),
             Err(error) => {
-                tally.add(metric::JOURNAL_UNREADABLE, &[], 1.0);
+                counts.unreadable.one();
                 tracing::warn!(request_id, %error, "the journal does not give this proof back; it is made again");
                 None
             }
@@ -73,7 +73,7 @@ impl Journal {
 
     /// The open file. Where there is none, and it is some time since that was tried, it is tried again: the
     /// process before this one may have had the file until now.
-    fn store(&self, tally: &Tally) -> Option<Arc<Store>> {
+    fn store(&self, counts: &JournalCounts) -> Option<Arc<Store>> {
         let mut state = lock(&self.state);
         let recent = state.tried.is_some_and(|tried| tried.elapsed() < self.again);
         if state.store.is_some() || recent {
@@ -83,7 +83,7 @@ impl Journal {
         match store::open(&self.path, self.max) {
             Ok(opened) => {
                 if let Some((aside, why)) = opened.set_aside {
-                    tally.add(metric::JOURNAL_SET_ASIDE, &[], 1.0);
+                    counts.set_aside.one();
                     tracing::warn!(
                         file = %self.path.display(), aside = %aside.display(), why,
                         "the journal of finished proofs is unreadable; it was set aside and a new one begun"
@@ -112,14 +112,14 @@ impl Journal {
     }
 
     /// Writes records, or counts them as dropped.
-    fn write(&self, records: &[Record], tally: &Tally) {
-        let store = self.store(tally);
-        let count = records.len() as f64;
+    fn write(&self, records: &[Record], counts: &JournalCounts) {
+        let store = self.store(counts);
+        let count = records.len() as u64;
         match store.as_ref().map(|store| store.keep(records)) {
-            Some(Ok(())) => tally.add(metric::JOURNAL_KEPT, &[], count),
-            None => tally.add(metric::JOURNAL_DROPPED, &[], count),
+            Some(Ok(())) => counts.kept.add(count),
+            None => counts.dropped.add(count),
             Some(Err(error)) => {
-                tally.add(metric::JOURNAL_DROPPED, &[], count);
+                counts.dropped.add(count);
                 let mut state = lock(&self.state);
                 // redb wants to be opened anew after a failure.
                 state.store = None;
@@ -137,11 +137,11 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub fn keep(&mut self, record: Record, tally: &Tally) {
+    pub fn keep(&mut self, record: Record, counts: &JournalCounts) {
         match self.records.try_send(record) {
             Ok(()) => self.full = false,
             Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) => {
-                tally.add(metric::JOURNAL_DROPPED, &[], 1.0);
+                counts.dropped.one();
                 if !self.full {
                     tracing::warn!(
                         "proofs end faster than the journal is written; some will not survive a restart"
@@ -160,10 +160,10 @@ pub(super) fn queue() -> (Keeper, Receiver<Record>) {
 }
 
 /// Writes what is answered, as much at once as there is.
-pub(super) fn write(journal: &Journal, inbox: &Receiver<Record>, tally: &Tally) {
+pub(super) fn write(journal: &Journal, inbox: &Receiver<Record>, counts: &JournalCounts) {
     while let Ok(first) = inbox.recv() {
         let mut batch = vec![first];
         batch.extend(inbox.try_iter().take(BATCH - 1));
-        journal.write(&batch, tally);
+        journal.write(&batch, counts);
     }
 }

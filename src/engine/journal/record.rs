@@ -187,6 +187,7 @@ pub(super) mod tests {
             digest,
             kind: ProofKind::PorepC2,
             circuit: CircuitId::new(ProofKind::PorepC2, 2048).unwrap(),
+            deadline: None,
         };
         let report = JobReport {
             partitions,

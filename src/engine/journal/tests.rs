@@ -6,15 +6,20 @@ use std::path::{Path, PathBuf};
 
 use super::record::tests::record;
 use super::*;
+use crate::telemetry::Exporter;
 
 struct Place {
     folder: tempfile::TempDir,
-    tally: Tally,
+    counts: JournalCounts,
+}
+
+fn counts() -> JournalCounts {
+    JournalCounts::new(&Exporter::new().unwrap())
 }
 
 impl Place {
     fn new() -> Place {
-        Place { folder: tempfile::tempdir().unwrap(), tally: Tally::default() }
+        Place { folder: tempfile::tempdir().unwrap(), counts: counts() }
     }
 
     fn file(&self) -> PathBuf {
@@ -23,23 +28,19 @@ impl Place {
 
     fn open(&self, max: usize) -> Journal {
         let config = Config { journal_file: Some(self.file()), journal_max_proofs: max, ..Config::default() };
-        let mut journal = Journal::open(&config, &self.tally).unwrap();
+        let mut journal = Journal::open(&config, &self.counts).unwrap();
         journal.again = Duration::ZERO;
         journal
     }
 
     fn write(&self, journal: &Journal, seeds: std::ops::Range<u64>) {
         let records: Vec<_> = seeds.map(|seed| record(&format!("r{seed}"), seed, 10)).collect();
-        records.chunks(BATCH).for_each(|batch| journal.write(batch, &self.tally));
+        records.chunks(BATCH).for_each(|batch| journal.write(batch, &self.counts));
     }
 
     fn found(&self, journal: &Journal, seed: u64) -> Option<Record> {
         let digest = record("", seed, 1).digest();
-        journal.find(&format!("r{seed}"), &digest, &self.tally)
-    }
-
-    fn count(&self, metric: &'static crate::telemetry::Metric) -> f64 {
-        self.tally.sum(metric, |_, _| true)
+        journal.find(&format!("r{seed}"), &digest, &self.counts)
     }
 
     fn aside(&self) -> PathBuf {
@@ -55,7 +56,7 @@ fn what_was_kept_is_there_after_a_restart() {
     let journal = place.open(100);
     assert_eq!(place.found(&journal, 1), None);
     place.write(&journal, 0..3);
-    assert_eq!(place.count(metric::JOURNAL_KEPT), 3.0);
+    assert_eq!(place.counts.kept.value(), 3);
     assert_eq!(place.found(&journal, 1).unwrap(), place.found(&journal, 1).unwrap());
     drop(journal);
     let journal = place.open(100);
@@ -64,7 +65,7 @@ fn what_was_kept_is_there_after_a_restart() {
     assert_eq!((found.request_id.as_str(), found.proof.len()), ("r1", 1920));
     assert_eq!(found.proof, record("r1", 1, 10).proof);
     // The same content under another id cannot be: the digest is over both.
-    assert!(journal.find("another", &found.digest(), &place.tally).is_none());
+    assert!(journal.find("another", &found.digest(), &place.counts).is_none());
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn no_file_is_no_journal() {
     let none = Config::default();
     let off = Config { journal_file: Some(PathBuf::new()), ..Config::default() };
     for config in [none, off] {
-        assert!(Journal::open(&config, &Tally::default()).is_none());
+        assert!(Journal::open(&config, &counts()).is_none());
     }
 }
 
@@ -83,7 +84,7 @@ fn a_proof_that_is_kept_again_counts_once_and_is_the_newest() {
     place.write(&journal, 0..3);
     place.write(&journal, 0..1);
     let twice = [record("r1", 1, 10), record("r1", 1, 10)];
-    journal.write(&twice, &place.tally);
+    journal.write(&twice, &place.counts);
     assert_eq!(journal.len(), 3);
     place.write(&journal, 7..8);
     drop(journal);
@@ -132,14 +133,14 @@ fn set_aside(spoil: impl FnOnce(&Path)) {
     spoil(&place.file());
     let spoilt = fs::read(place.file()).unwrap();
     let journal = place.open(100);
-    assert_eq!(place.count(metric::JOURNAL_SET_ASIDE), 1.0);
+    assert_eq!(place.counts.set_aside.value(), 1);
     assert_eq!(journal.len(), 0);
     assert_eq!(fs::read(place.aside()).unwrap().len(), spoilt.len());
     place.write(&journal, 0..2);
     assert!(place.found(&journal, 1).is_some());
     drop(journal);
     assert_eq!(place.open(100).len(), 2);
-    assert_eq!(place.count(metric::JOURNAL_SET_ASIDE), 1.0, "the new one is good");
+    assert_eq!(place.counts.set_aside.value(), 1, "the new one is good");
 }
 
 #[test]
@@ -244,7 +245,7 @@ fn a_spoilt_value_is_a_warning_and_may_be_kept_again() {
     let journal = place.open(100);
     assert!(place.found(&journal, 0).is_none() && place.found(&journal, 1).is_none());
     assert!(place.found(&journal, 2).is_some());
-    assert_eq!(place.count(metric::JOURNAL_UNREADABLE), 2.0);
+    assert_eq!(place.counts.unreadable.value(), 2);
     place.write(&journal, 0..2);
     assert!(place.found(&journal, 0).is_some() && place.found(&journal, 1).is_some());
     assert_eq!(journal.len(), 3);
@@ -258,8 +259,8 @@ fn a_journal_that_is_open_elsewhere_is_left_alone_and_taken_over_when_it_is_free
     let second = place.open(100);
     assert!(place.found(&second, 0).is_none());
     place.write(&second, 1..3);
-    assert_eq!(place.count(metric::JOURNAL_DROPPED), 2.0);
-    assert_eq!(place.count(metric::JOURNAL_SET_ASIDE), 0.0);
+    assert_eq!(place.counts.dropped.value(), 2);
+    assert_eq!(place.counts.set_aside.value(), 0);
     assert!(place.found(&first, 0).is_some());
     drop(first);
     assert!(place.found(&second, 0).is_some(), "the file is free now");
@@ -273,25 +274,25 @@ fn a_path_that_holds_no_file_is_left_alone() {
     fs::create_dir_all(place.file()).unwrap();
     let journal = place.open(100);
     place.write(&journal, 0..1);
-    assert_eq!((journal.len(), place.count(metric::JOURNAL_DROPPED)), (0, 1.0));
+    assert_eq!((journal.len(), place.counts.dropped.value()), (0, 1));
     assert!(place.file().is_dir() && !place.aside().exists());
     let config = Config { journal_file: Some("/dev/null/journal".into()), ..Config::default() };
-    let journal = Journal::open(&config, &place.tally).unwrap();
+    let journal = Journal::open(&config, &place.counts).unwrap();
     assert!(place.found(&journal, 0).is_none());
 }
 
 #[test]
 fn a_full_queue_drops_and_never_waits() {
-    let tally = Tally::default();
+    let counts = counts();
     let (mut keeper, inbox) = queue();
     for seed in 0..WAITING as u64 + 5 {
-        keeper.keep(record("r", seed, 1), &tally);
+        keeper.keep(record("r", seed, 1), &counts);
     }
-    assert_eq!(tally.sum(metric::JOURNAL_DROPPED, |_, _| true), 5.0);
+    assert_eq!(counts.dropped.value(), 5);
     assert_eq!(inbox.len(), WAITING);
     drop(inbox);
-    keeper.keep(record("r", 0, 1), &tally);
-    assert_eq!(tally.sum(metric::JOURNAL_DROPPED, |_, _| true), 6.0);
+    keeper.keep(record("r", 0, 1), &counts);
+    assert_eq!(counts.dropped.value(), 6);
 }
 
 #[test]
@@ -300,11 +301,11 @@ fn the_writer_ends_when_all_is_written() {
     let journal = place.open(10_000);
     let (mut keeper, inbox) = queue();
     std::thread::scope(|scope| {
-        scope.spawn(|| write(&journal, &inbox, &place.tally));
+        scope.spawn(|| write(&journal, &inbox, &place.counts));
         for seed in 0..600 {
-            keeper.keep(record(&format!("r{seed}"), seed, 1), &place.tally);
+            keeper.keep(record(&format!("r{seed}"), seed, 1), &place.counts);
         }
         drop(keeper);
     });
-    assert_eq!((journal.len(), place.count(metric::JOURNAL_KEPT)), (600, 600.0));
+    assert_eq!((journal.len(), place.counts.kept.value()), (600, 600));
 }

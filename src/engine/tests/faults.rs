@@ -23,7 +23,10 @@ fn every_kind_is_proved_and_verified() {
     }
     assert_eq!(world.engine.status().totals.proofs, 12);
     let metrics = world.engine.metrics();
-    assert!(metrics.contains("forebay_proofs_total{kind=\"porep_c2\",device=\"cpu\"} 3\n"), "{metrics}");
+    assert!(
+        metrics.contains("forebay_proofs_total{proof_kind=\"porep_c2\",device=\"cpu\"} 3\n"),
+        "{metrics}"
+    );
     world.nothing_is_booked();
 }
 

@@ -57,7 +57,7 @@ fn a_request_that_comes_again_after_a_restart_has_its_proof_at_once() {
     let status = world.engine.status();
     assert_eq!((status.totals.proofs, status.totals.accepted), (0, 0));
     assert!(status.recent[0].from_journal);
-    assert_eq!(world.metric("forebay_journal_answered_total{kind=\"porep_c2\"}"), 1.0);
+    assert_eq!(world.metric("forebay_journal_answered_total{proof_kind=\"porep_c2\"}"), 1.0);
     assert_eq!(world.metric("forebay_journal_proofs"), 1.0);
     world.nothing_is_booked();
 }

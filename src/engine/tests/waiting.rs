@@ -41,7 +41,7 @@ fn a_job_says_that_it_waits_for_its_circuit() {
     comes_to_wait(&world, &job, "circuit");
     gate.open();
     all_proved(&world, &[job]);
-    assert_eq!(world.metric("forebay_stage_runs_total{kind=\"porep_c2\",stage=\"load\"}"), 1.0);
+    assert_eq!(world.metric("forebay_circuit_loads_total{circuit=\"porep-2k\",result=\"loaded\"}"), 1.0);
 }
 
 #[test]

@@ -23,6 +23,8 @@ use crate::units::Bytes;
 use crate::wire::await_proof_response::Status;
 use crate::wire::{self, AwaitProofResponse, SubmitProofRequest};
 
+use super::events::events_agree;
+
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 pub fn circuit_id(kind: ProofKind) -> CircuitId {
@@ -356,7 +358,8 @@ impl World {
         assert_eq!(status.memory.reserved, 0, "{status:?}");
         assert!(status.jobs.is_empty() && status.circuits.is_empty(), "{status:?}");
         assert!(status.memory.peak <= status.memory.limit);
-        assert!(!self.engine.metrics().contains("forebay_scheduler_faults_total 1"));
+        assert_eq!(self.metric("forebay_scheduler_faults_total"), 0.0);
+        events_agree(&self.engine.metrics());
     }
 }
 
