@@ -21,7 +21,7 @@ pub struct Options {
     /// Run this mix here and print what came of it.
     #[arg(long, hide = true)]
     pub mix: Option<u64>,
-    /// urgent: requests, each submitted after the answer to the one before.
+    /// urgent, telemetry: requests, each submitted after the answer to the one before.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub proofs: usize,
     /// soak: how long the load lasts.

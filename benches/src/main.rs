@@ -27,6 +27,7 @@ mod sizes;
 mod soak;
 mod srs;
 mod synthesis;
+mod telemetry;
 mod timeline;
 mod urgent;
 mod world;
@@ -122,6 +123,8 @@ enum Bench {
     Plan,
     /// What the C ABI and `forebay serve` cost a request beyond the Rust call.
     Abi,
+    /// What being watched costs: counting, scrapes, and many watchers while proofs are made.
+    Telemetry,
     /// Memory over time while several requests run under a limit; draws a picture.
     Timeline,
 }
@@ -171,6 +174,7 @@ fn run(arguments: &Arguments) -> Result<Report, Failure> {
         Bench::Soak => soak::run(&world, &arguments.load),
         Bench::Plan => plan::run(&world, &arguments.plan),
         Bench::Abi => abi::run(&world),
+        Bench::Telemetry => telemetry::run(&world, &arguments.load),
         Bench::Timeline => timeline::run(&world, kind, threads, &arguments.timeline),
     }
 }

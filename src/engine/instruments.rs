@@ -211,6 +211,17 @@ pub(super) fn reason(wait: Wait) -> &'static str {
 }
 
 impl SlotCounts {
+    fn new(exporter: &Exporter, device: &str) -> SlotCounts {
+        let device = ("device", device);
+        SlotCounts {
+            proofs: PerKind::of(|kind| {
+                exporter.counter(&metric::PROOFS, &[("proof_kind", kind.name()), device])
+            }),
+            not_verified: exporter.counter(&metric::VERIFICATION_FAILURES, &[device]),
+            busy: exporter.histogram(&metric::DEVICE_BUSY_SECONDS, &[device]),
+        }
+    }
+
     /// Its device was occupied for so long.
     pub fn was_busy(&self, time: Duration) {
         self.busy.record(time.as_secs_f64());
@@ -220,13 +231,7 @@ impl SlotCounts {
 impl Instruments {
     pub fn new(exporter: Exporter, slots: &Slots) -> Instruments {
         let plain = |metric| exporter.counter(metric, &[]);
-        let slot = |device: &str| SlotCounts {
-            proofs: PerKind::of(|kind| {
-                exporter.counter(&metric::PROOFS, &[("proof_kind", kind.name()), ("device", device)])
-            }),
-            not_verified: exporter.counter(&metric::VERIFICATION_FAILURES, &[("device", device)]),
-            busy: exporter.histogram(&metric::DEVICE_BUSY_SECONDS, &[("device", device)]),
-        };
+        let slot = |device| SlotCounts::new(&exporter, device);
         Instruments {
             kinds: PerKind::of(|kind| KindCounts::new(&exporter, kind)),
             slots: slots.iter().map(|prover| slot(prover.backend.name())).collect(),
@@ -243,6 +248,11 @@ impl Instruments {
     /// A slot's counters; none of a slot that is not there.
     pub fn slot(&self, slot: usize) -> Option<&SlotCounts> {
         self.slots.get(slot)
+    }
+
+    /// Counters of a device.
+    pub fn device(&self, name: &str) -> SlotCounts {
+        SlotCounts::new(&self.exporter, name)
     }
 
     /// A request was refused with this code.

@@ -1,6 +1,7 @@
 //! The pipeline: threads and channels that run what the pure scheduler decides.
 
 mod config;
+mod cost;
 mod door;
 mod driver;
 mod entry;
@@ -30,6 +31,8 @@ use std::time::Duration;
 use crossbeam::channel::bounded;
 
 pub use config::{BackendChoice, Config};
+#[doc(hidden)]
+pub use cost::telemetry_cost;
 pub use slot::ProverSlot;
 pub use status::{
     CellStatus, CircuitStatus, JobReport, MemoryStatus, PartitionStatus, ProcessStatus, QueueStatus,

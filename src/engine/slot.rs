@@ -109,6 +109,11 @@ impl Slots {
         }
     }
 
+    /// No slot at all.
+    pub fn empty() -> Slots {
+        Slots(Vec::new())
+    }
+
     pub fn iter(&self) -> std::slice::Iter<'_, ProverSlot> {
         self.0.iter()
     }
