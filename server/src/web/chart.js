@@ -1,8 +1,10 @@
 // Memory over the last minutes: promised bytes stacked by class, the limit and what is resident as lines.
 
-import { CLASSES, bytes } from "./words.js";
+import { CLASSES, bytes, time } from "./words.js";
 
 const SPAN = 600_000;
+/// A server that has just begun fills the picture too.
+const LEAST = 60_000;
 const MARGIN = { left: 62, right: 10, top: 10, bottom: 22 };
 
 export class Chart {
@@ -44,11 +46,12 @@ export class Chart {
     const limit = samples.length > 0 ? samples[samples.length - 1].limit : 0;
     const near = limit <= most * 4;
     const top = (near ? Math.max(limit, most) : most) * 1.08;
+    const span = Math.min(SPAN, Math.max(LEAST, samples.length > 0 ? end - samples[0].t : 0));
     const plot = {
-      x: (t) => MARGIN.left + ((t - end + SPAN) / SPAN) * (width - MARGIN.left - MARGIN.right),
+      x: (t) => MARGIN.left + ((t - end + span) / span) * (width - MARGIN.left - MARGIN.right),
       y: (value) => height - MARGIN.bottom - (value / top) * (height - MARGIN.top - MARGIN.bottom),
     };
-    this.axes(context, plot, { width, height, top, color });
+    this.axes(context, plot, { width, height, top, span, color });
     this.areas(context, plot, color);
     this.line(context, plot, (sample) => sample.resident, color("resident"), []);
     if (near) {
@@ -60,7 +63,7 @@ export class Chart {
     }
   }
 
-  axes(context, plot, { width, height, top, color }) {
+  axes(context, plot, { width, height, top, span, color }) {
     context.font = "12px system-ui, sans-serif";
     context.textBaseline = "middle";
     context.textAlign = "right";
@@ -77,7 +80,7 @@ export class Chart {
       context.fillText(bytes(value), MARGIN.left - 6, y);
     }
     context.textAlign = "left";
-    context.fillText("10 min ago", MARGIN.left, height - 8);
+    context.fillText(`${time(span)} ago`, MARGIN.left, height - 8);
     context.textAlign = "right";
     context.fillText("now", width - MARGIN.right, height - 8);
   }

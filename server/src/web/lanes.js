@@ -54,7 +54,7 @@ export class Lanes {
     );
     const more = total > shown ? ` (${count(total - shown)} not shown)` : "";
     const text = total === 0 && shown === 0 ? "none" : `${count(Math.max(total, shown))}${more}`;
-    lane.words.textContent = text;
+    lane.words.textContent = parts.length > 0 ? `${text}: ${parts.join(", ")}` : text;
     lane.chips.setAttribute("aria-label", `${lane.title}: ${parts.join(", ") || "none"}`);
   }
 }

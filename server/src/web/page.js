@@ -139,7 +139,7 @@ function tiles(status, totals) {
 function table(id, columns, rows, none) {
   const head = element("tr");
   for (const [title, , kind] of columns) {
-    const cell = element("th", title, kind === "number" ? "number" : "");
+    const cell = element("th", title, kind === "number" || typeof kind === "function" ? "number" : "");
     cell.scope = "col";
     head.append(cell);
   }
