@@ -28,7 +28,7 @@ directories = ["$cache/development-parameters"]
 file = "$state/proofs.journal"
 [timeouts]
 winning_post = 120
-window_post = 300
+window_post = 1800
 CONFIG
 "$root/target/release/forebay" serve --cache "$cache" --config "$state/config.toml" --listen 127.0.0.1:0 \
     ${FOREBAY_MIXED_LIMIT:+--memory-limit "$FOREBAY_MIXED_LIMIT"} 2>"$state/log" &

@@ -283,6 +283,7 @@ impl Instruments {
         let result = if took.is_some() { "loaded" } else { "failed" };
         let labels = [("circuit", circuit.as_str()), ("result", result)];
         self.exporter.counter(&metric::CIRCUIT_LOADS, &labels).one();
+        self.exporter.counter(&metric::CIRCUIT_EVICTIONS, &labels[..1]);
         if let Some(took) = took {
             let times = self.exporter.histogram(&metric::CIRCUIT_LOAD_SECONDS, &labels[..1]);
             times.record(took.as_secs_f64());

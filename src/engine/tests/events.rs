@@ -134,13 +134,9 @@ fn a_scrape_has_what_the_catalogue_says_and_nothing_else() {
         assert_eq!(labels, family.labels, "{line}");
         seen.insert(family.name);
     }
-    // The world has no journal and no timeouts, and no circuit left.
-    let absent = [
-        "forebay_journal_proofs",
-        "forebay_deadline_left_seconds",
-        "forebay_deadline_slack_seconds",
-        "forebay_circuit_evictions_total",
-    ];
+    // The world has no journal and no timeouts.
+    let absent =
+        ["forebay_journal_proofs", "forebay_deadline_left_seconds", "forebay_deadline_slack_seconds"];
     let missing: Vec<_> =
         metric::ALL.iter().map(|metric| metric.name).filter(|name| !seen.contains(name)).collect();
     assert!(missing.iter().all(|name| absent.contains(name)), "{missing:?}");
