@@ -1,7 +1,9 @@
 //! Command line of forebay.
 
 mod columns;
+mod configured;
 mod demo;
+mod doctor;
 mod failure;
 mod ground;
 mod library;
@@ -41,6 +43,7 @@ enum Command {
     Params(params::Args),
     Plan(Box<plan::Args>),
     Verify(verify::Args),
+    Doctor(doctor::Args),
 }
 
 fn main() -> ExitCode {
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Params(args) => params::run(args),
         Command::Plan(args) => plan::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Doctor(args) => doctor::run(args),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,

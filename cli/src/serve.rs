@@ -7,18 +7,17 @@ use std::time::Duration;
 
 use forebay::engine::{Config, Engine};
 use forebay::units::Bytes;
-use forebay::{Code, Error};
+use forebay::Error;
 use forebay_server::{Address, Options, Server, Stop};
 use sd_notify::NotifyState;
 use tokio::signal::unix::{signal, SignalKind};
 use tokio::sync::watch;
 
+use crate::configured;
 use crate::failure::{system, Result};
 
 /// The engine's calls that may block at once; more wait their turn.
 const BLOCKING_CALLS: usize = 64;
-/// Name of the journal in the cache folder, where the configuration names none.
-const JOURNAL: &str = "proofs.journal";
 
 /// A line for whoever started the server. They may be gone: then nobody reads it, and the server goes on.
 macro_rules! say {
@@ -35,15 +34,8 @@ pub struct Args {
     /// Where to listen: HOST:PORT or unix:///PATH; may be repeated [default: 127.0.0.1:9820]
     #[arg(long, value_name = "ADDRESS")]
     listen: Vec<Address>,
-    /// The configuration, in TOML: the library's keys and a [serve] table [default: all defaults]
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Folder for native parameters, matrices and the journal of finished proofs; takes precedence over the configuration.
-    #[arg(long, value_name = "DIR")]
-    cache: Option<PathBuf>,
-    /// Bytes that the engine may hold, such as 64GiB; takes precedence over the configuration.
-    #[arg(long, value_name = "SIZE")]
-    memory_limit: Option<Bytes>,
+    #[command(flatten)]
+    configured: configured::Args,
     /// The server's certificate, in PEM: TCP is TLS then.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_certificate: Option<PathBuf>,
@@ -67,28 +59,7 @@ pub struct Args {
 
 impl Args {
     fn configuration(&self) -> Result<(Config, Options)> {
-        let text = match &self.config {
-            None => String::new(),
-            Some(path) => {
-                std::fs::read_to_string(path).map_err(system(format!("reading {}", path.display())))?
-            }
-        };
-        let mut root: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-            Error::new(
-                Code::InvalidConfig,
-                format!("the configuration is not valid TOML: {}", e.to_string().trim_end()),
-            )
-        })?;
-        let mut options = Options::take(&mut root)?;
-        let mut config = Config::from_toml(&root.to_string())?;
-        if let Some(cache) = &self.cache {
-            config.cache_directory = cache.clone();
-        }
-        if self.memory_limit.is_some() {
-            config.memory_limit = self.memory_limit;
-        }
-        // An empty name turns the journal off.
-        config.journal_file.get_or_insert_with(|| config.cache_directory.join(JOURNAL));
+        let (config, mut options) = self.configured.read()?;
         if !self.listen.is_empty() {
             options.listen = self.listen.clone();
         }
