@@ -15,6 +15,7 @@ mod progress;
 mod prove;
 mod serve;
 mod setup;
+mod top;
 mod verify;
 
 use std::process::ExitCode;
@@ -44,6 +45,7 @@ enum Command {
     Plan(Box<plan::Args>),
     Verify(verify::Args),
     Doctor(doctor::Args),
+    Top(top::Args),
 }
 
 fn main() -> ExitCode {
@@ -68,6 +70,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Top(args) => top::run(args),
     });
     match result {
         Ok(()) => ExitCode::SUCCESS,
