@@ -12,3 +12,4 @@ mod open;
 #[path = "../../../tests/support/request.rs"]
 mod request;
 mod server;
+mod web;
