@@ -126,6 +126,13 @@ impl Exporter {
     }
 }
 
+impl Drop for Exporter {
+    /// A histogram that is dropped loses the memory of what was not sorted in yet.
+    fn drop(&mut self) {
+        self.upkeep();
+    }
+}
+
 /// The families in the catalogue's order, samples of counters and gauges in that of their labels.
 fn ordered(text: &str) -> String {
     let ranks: HashMap<_, _> = ALL.iter().enumerate().map(|(rank, metric)| (metric.name, rank)).collect();
