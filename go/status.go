@@ -30,6 +30,8 @@ type Status struct {
 	Circuits []CircuitStatus `json:"circuits"`
 	// Slots are where the heavy step runs.
 	Slots []SlotStatus `json:"slots"`
+	// Partitions are those of all jobs, by stage.
+	Partitions PartitionStatus `json:"partitions"`
 	// Jobs are the unfinished ones, in the order in which they will be served.
 	Jobs []JobReport `json:"jobs"`
 	// Recent are the newest finished jobs, the newest first.
@@ -78,6 +80,19 @@ type QueueStatus struct {
 	Pending    uint32 `json:"pending"`     // Accepted, nothing started.
 	InProgress uint32 `json:"in_progress"` // Something started.
 	Headroom   uint32 `json:"headroom"`    // As Prover.Headroom.
+	// NextDeadlineMs is the least time that an unfinished one has left; nil where none has a limit.
+	NextDeadlineMs *int64 `json:"next_deadline_ms"`
+}
+
+// PartitionStatus is how many partitions are in each stage, those of ended jobs included as long as their memory exists.
+type PartitionStatus struct {
+	Waiting   uint64 `json:"waiting"`   // Nothing is claimed for them.
+	Synthesis uint64 `json:"synthesis"` // Their witness is being made.
+	Queued    uint64 `json:"queued"`    // Their witness waits for a slot.
+	Proving   uint64 `json:"proving"`   // In a slot.
+	Proved    uint64 `json:"proved"`    // Their slot's work is done.
+	Finishing uint64 `json:"finishing"` // Being finished and verified.
+	Freeing   uint64 `json:"freeing"`   // Their memory is on its way back.
 }
 
 // CircuitStatus is one circuit's shared memory.
@@ -121,6 +136,8 @@ type JobReport struct {
 	WaitsFor        string `json:"waits_for"`         // What it waits for; empty where it is worked on or has ended.
 	Partitions      int    `json:"partitions"`        // Partitions of the request.
 	PartitionsDone  int    `json:"partitions_done"`   // Partitions proved and verified.
+	Stages          string `json:"stages"`            // A letter for each partition, see docs/operating.md.
+	DeadlineMs      *int64 `json:"deadline_ms"`       // Time left, negative: late; nil: there is no limit.
 	Constraints     uint64 `json:"constraints"`       // Constraints of the circuit.
 	IntakeBytes     uint64 `json:"intake_bytes"`      // Bytes of the decoded request.
 	WitnessBytes    uint64 `json:"witness_bytes"`     // Largest compact witness of a partition.
