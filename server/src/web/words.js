@@ -46,9 +46,9 @@ export function time(milliseconds) {
   const sign = milliseconds < 0 ? "-" : "";
   const seconds = Math.abs(milliseconds) / 1000;
   if (seconds < 10) return `${sign}${seconds.toFixed(1)} s`;
-  if (seconds < 100) return `${sign}${Math.round(seconds)} s`;
+  if (seconds < 100) return `${sign}${Math.floor(seconds)} s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 60) return `${sign}${minutes} min ${Math.round(seconds % 60)} s`;
+  if (minutes < 60) return `${sign}${minutes} min ${Math.floor(seconds % 60)} s`;
   const hours = Math.floor(minutes / 60);
   if (hours < 48) return `${sign}${hours} h ${minutes % 60} min`;
   return `${sign}${Math.floor(hours / 24)} d ${hours % 24} h`;
