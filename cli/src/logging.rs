@@ -32,6 +32,11 @@ enum Format {
 /// The filter of log lines, where --log does not give it.
 const VARIABLE: &str = "FOREBAY_LOG";
 
+/// Colours are unwanted: <https://no-color.org>.
+fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+}
+
 /// Starts logging to standard error.
 pub fn start(args: &Args) -> Result<()> {
     let variable = std::env::var(VARIABLE).ok().filter(|filter| !filter.is_empty());
@@ -53,7 +58,7 @@ pub fn start(args: &Args) -> Result<()> {
         .log_internal_errors(false)
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal());
+        .with_ansi(std::io::stderr().is_terminal() && !no_color());
     match args.log_format {
         Format::Text => lines.init(),
         Format::Json => lines.json().flatten_event(true).with_ansi(false).init(),

@@ -2,16 +2,18 @@
 
 mod connection;
 mod model;
+mod plain;
 mod screen;
 mod view;
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use forebay::{Code, Error};
 use forebay_server::Address;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use tokio::signal::unix::{signal, SignalKind};
+use tokio::signal::unix::{signal, Signal, SignalKind};
+use tokio::sync::watch;
 
 use crate::failure::{system, Result};
 use connection::Connection;
@@ -20,6 +22,8 @@ use screen::Screen;
 
 /// Between two looks at the keyboard.
 const KEYS: Duration = Duration::from_millis(50);
+/// A snapshot that is older than this and the interval is said to be.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Shows a running `forebay serve`: memory by class, partitions by stage, slots, circuits, queue, requests.
 ///
@@ -40,6 +44,7 @@ pub struct Args {
 }
 
 /// What is shown, and since when.
+#[derive(Clone)]
 pub struct Seen {
     pub status: Option<Status>,
     pub at: Instant,
@@ -60,37 +65,53 @@ pub fn run(args: &Args) -> Result<()> {
     let mut connection = Connection::new(&args.connect, &args.tls)?;
     if args.once {
         let status = runtime.block_on(connection.status())?;
-        let text = view::plain(&status);
+        let text = plain::plain(&status);
         return std::io::stdout().write_all(text.as_bytes()).map_err(system("writing to standard output"));
     }
-    let _guard = runtime.enter();
+    if !std::io::stdout().is_terminal() {
+        let text = "standard output is no terminal; --once prints a snapshot as text";
+        return Err(Error::new(Code::InvalidArgument, text).into());
+    }
+    let guard = runtime.enter();
     let terminate = signal(SignalKind::terminate()).map_err(system("listening for signals"))?;
-    drop(_guard);
+    drop(guard);
     // Restores the terminal also where the program panics.
     let terminal = ratatui::try_init().map_err(system("taking the terminal"))?;
     let ended = runtime.block_on(live(terminal, connection, interval, terminate));
     ratatui::restore();
+    // Nobody waits for a name server that does not answer.
+    runtime.shutdown_background();
     ended
+}
+
+/// Asks again and again until nobody wants to know. Beside the keyboard, which a server that hangs must not hold up.
+async fn ask(mut connection: Connection, interval: Duration, news: watch::Sender<Seen>) {
+    while !news.is_closed() {
+        match connection.status().await {
+            Ok(status) => {
+                news.send_replace(Seen { status: Some(status), at: Instant::now(), error: None });
+            }
+            Err(error) => news.send_modify(|seen| seen.error = Some(error.message().to_owned())),
+        }
+        tokio::time::sleep(interval).await;
+    }
 }
 
 async fn live(
     mut terminal: ratatui::DefaultTerminal,
-    mut connection: Connection,
+    connection: Connection,
     interval: Duration,
-    mut terminate: tokio::signal::unix::Signal,
+    mut terminate: Signal,
 ) -> Result<()> {
-    let mut screen = Screen::default();
-    let mut seen = Seen { status: None, at: Instant::now(), error: None };
-    let mut due = Instant::now();
+    let mut screen = Screen { patience: interval + PATIENCE, ..Screen::default() };
+    let mut shown = Seen { status: None, at: Instant::now(), error: None };
+    let (tell, mut news) = watch::channel(shown.clone());
+    tokio::spawn(ask(connection, interval, tell));
     loop {
-        if Instant::now() >= due && !screen.paused {
-            match connection.status().await {
-                Ok(status) => seen = Seen { status: Some(status), at: Instant::now(), error: None },
-                Err(error) => seen.error = Some(error.message().to_owned()),
-            }
-            due = Instant::now() + interval;
+        if !screen.paused && news.has_changed().unwrap_or(false) {
+            shown = news.borrow_and_update().clone();
         }
-        terminal.draw(|frame| view::draw(frame, &seen, &mut screen)).map_err(system("drawing"))?;
+        terminal.draw(|frame| view::draw(frame, &shown, &mut screen)).map_err(system("drawing"))?;
         tokio::select! {
             _ = terminate.recv() => return Ok(()),
             () = tokio::time::sleep(KEYS) => {}

@@ -1,5 +1,7 @@
 //! What the keys have changed.
 
+use std::time::Duration;
+
 use ratatui::crossterm::event::KeyCode;
 
 use super::model::Job;
@@ -59,6 +61,8 @@ pub struct Screen {
     pub first: usize,
     /// Requests that fit; set when they are drawn.
     pub fits: usize,
+    /// How old a snapshot may be.
+    pub patience: Duration,
 }
 
 impl Screen {

@@ -1,21 +1,20 @@
-//! Draws a snapshot, on a terminal of any size or as plain text.
+//! Draws a snapshot on a terminal of any size.
 
 use forebay::units::Bytes;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style, Stylize};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Table};
+use ratatui::widgets::{Block, Cell, Clear, Paragraph, Row, Table, Wrap};
 use ratatui::Frame;
 
 use super::model::{Job, Status};
 use super::screen::Screen;
 use super::Seen;
-use crate::columns;
 
-/// A snapshot that is older is said to be.
-const STALE: std::time::Duration = std::time::Duration::from_secs(4);
+/// Narrower than this, what is told is told in fewer words.
+const NARROW: u16 = 72;
 
-const CLASSES: [(&str, &str, Color); 5] = [
+pub(super) const CLASSES: [(&str, &str, Color); 5] = [
     ("srs", "keys", Color::Blue),
     ("matrices", "matrices", Color::Cyan),
     ("working_set", "working sets", Color::Yellow),
@@ -31,10 +30,10 @@ const HELP: [&str; 8] = [
     "s             sort by turn, age, time left, kind",
     "p             pause",
     "?             this help",
-    "stages: . waits, s synthesis, q queued, p proving, f finishing, d done",
+    "stages        . waits, s synthesis, q queued, p proving, f finishing, d done",
 ];
 
-fn bytes(count: u64) -> String {
+pub(super) fn bytes(count: u64) -> String {
     Bytes(count).to_string()
 }
 
@@ -52,87 +51,62 @@ fn time(milliseconds: i64) -> String {
     }
 }
 
-fn age(milliseconds: u64) -> String {
+/// A text that miners chose, without what could command a terminal.
+pub(super) fn one_line(text: &str) -> String {
+    text.replace(char::is_control, "\u{fffd}")
+}
+
+/// As many of these, in their order, as fit into a line.
+fn fitting(parts: impl IntoIterator<Item = String>, width: u16) -> String {
+    let mut line = String::new();
+    for part in parts {
+        let gap = if line.is_empty() { 0 } else { 2 };
+        if line.chars().count() + gap + part.chars().count() > usize::from(width) {
+            break;
+        }
+        line.push_str(&" ".repeat(gap));
+        line.push_str(&part);
+    }
+    line
+}
+
+pub(super) fn age(milliseconds: u64) -> String {
     time(i64::try_from(milliseconds).unwrap_or(i64::MAX))
 }
 
-fn deadline(left: Option<i64>) -> String {
+pub(super) fn deadline(left: Option<i64>) -> String {
     left.map_or_else(|| "-".into(), time)
 }
 
-fn stages(status: &Status) -> [(&'static str, u64); 5] {
+pub(super) fn stages(status: &Status) -> [(&'static str, u64); 5] {
     let at = status.partitions;
     [
         ("waiting", at.waiting),
         ("synthesis", at.synthesis),
         ("queued", at.queued),
         ("proving", at.proving),
-        ("finishing", at.proved + at.finishing + at.freeing),
+        ("finishing", at.proved.saturating_add(at.finishing).saturating_add(at.freeing)),
     ]
 }
 
-fn class(status: &Status, name: &str) -> u64 {
-    status.cells.iter().filter(|cell| cell.class == name).map(|cell| cell.reserved).sum()
+pub(super) fn class(status: &Status, name: &str) -> u64 {
+    let cells = status.cells.iter().filter(|cell| cell.class == name);
+    cells.fold(0, |sum, cell| sum.saturating_add(cell.reserved))
 }
 
-fn works_on(status: &Status, job_id: &str, partition: Option<u64>) -> String {
+pub(super) fn works_on(status: &Status, job_id: &str, partition: Option<u64>) -> String {
     if job_id.is_empty() {
         return "free".into();
     }
     let job = status.jobs.iter().find(|job| job.job_id == job_id);
-    let name = job.map_or(job_id, |job| &job.request_id);
+    let name = one_line(job.map_or(job_id, |job| &job.request_id));
     format!("{name} [{}]", partition.unwrap_or(0))
 }
 
-/// The snapshot as text, for scripts.
-pub fn plain(status: &Status) -> String {
-    let row = |cells: &[&str]| cells.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>();
-    let memory = &status.memory;
-    let mut text = format!(
-        "forebay {} ({}): {}, up {}\nmemory: {} promised of {}, most {}; resident {}, {} outside buffers; {} left; pressure {:.1} %\n",
-        status.library,
-        status.kernels,
-        status.state,
-        age(status.uptime_seconds * 1000),
-        bytes(memory.reserved),
-        bytes(memory.limit),
-        bytes(memory.peak),
-        bytes(status.process.resident),
-        bytes(status.process.unbooked),
-        bytes(memory.left),
-        memory.pressure,
-    );
-    let parts: Vec<_> =
-        CLASSES.iter().map(|(name, title, _)| format!("{title} {}", bytes(class(status, name)))).collect();
-    text += &format!("by class: {}\n", parts.join(", "));
-    let parts: Vec<_> = stages(status).iter().map(|(name, count)| format!("{name} {count}")).collect();
-    text += &format!("partitions: {}\n\n", parts.join(", "));
-    let mut rows = vec![row(&["kind", "waiting", "in progress", "headroom", "next deadline"])];
-    rows.extend(status.queues.iter().map(|queue| {
-        let counts = [queue.pending, queue.in_progress, queue.headroom].map(|count| count.to_string());
-        row(&[&queue.kind, &counts[0], &counts[1], &counts[2], &deadline(queue.next_deadline_ms)])
-    }));
-    text += &columns::render(&rows);
-    let mut rows = vec![row(&["\nslot", "works on", "promised"])];
-    rows.extend(status.slots.iter().map(|slot| {
-        row(&[&slot.name, &works_on(status, &slot.job_id, slot.partition), &bytes(slot.reserved)])
-    }));
-    text += &columns::render(&rows);
-    let mut rows = vec![row(&["\ncircuit", "state", "promised", "users"])];
-    rows.extend(status.circuits.iter().map(|circuit| {
-        row(&[&circuit.circuit, &circuit.state, &bytes(circuit.bytes), &circuit.users.to_string()])
-    }));
-    text += &columns::render(&rows);
-    let mut rows = vec![row(&["\nrequest", "kind", "waits for", "proved", "age", "time left"])];
-    rows.extend(status.jobs.iter().map(|job| row(&cells(job).each_ref().map(String::as_str))));
-    text += &columns::render(&rows);
-    text
-}
-
 /// A request's columns.
-fn cells(job: &Job) -> [String; 6] {
+pub(super) fn cells(job: &Job) -> [String; 6] {
     [
-        job.request_id.clone(),
+        one_line(&job.request_id),
         job.kind.clone(),
         if job.waits_for.is_empty() { "-".into() } else { job.waits_for.clone() },
         format!("{}/{}", job.partitions_done, job.partitions),
@@ -141,30 +115,48 @@ fn cells(job: &Job) -> [String; 6] {
     ]
 }
 
-/// Draws everything that fits.
-pub fn draw(frame: &mut Frame, seen: &Seen, screen: &mut Screen) {
-    let Some(status) = &seen.status else {
-        let words = seen.error.clone().unwrap_or_else(|| "connecting".into());
-        frame.render_widget(Paragraph::new(format!("{words}\n\nq ends")), frame.area());
-        return;
+/// Where everything is. Memory, stages and requests come first; the others have a place where there is room.
+fn areas(status: &Status, all: Rect) -> [Rect; 8] {
+    const REQUESTS: u16 = 3;
+    let legend = legend(status, all.width).len() as u16;
+    let mut room = all.height.saturating_sub(5 + REQUESTS);
+    let mut take = |rows: usize| {
+        let rows = u16::try_from(rows).unwrap_or(u16::MAX);
+        let taken = if rows <= room { rows } else { 0 };
+        room -= taken;
+        taken
     };
-    let panes = usize::max(status.slots.len(), status.circuits.len()).clamp(1, 6) as u16 + 1;
-    let queues = status.queues.len() as u16 + 1;
-    let errors = u16::from(status.recent.iter().any(failed)) * 2;
-    let [head, memory, lanes, queue, both, jobs, last, foot] = Layout::vertical([
+    let legend = take(legend.into());
+    let queues = take(status.queues.len() + 1);
+    let panes = take(usize::max(status.slots.len(), status.circuits.len()).clamp(1, 6) + 1);
+    let errors = take(status.recent.iter().filter(|job| failed(job)).count().min(2));
+    Layout::vertical([
         Constraint::Length(1),
-        Constraint::Length(3),
+        Constraint::Length(2 + legend),
         Constraint::Length(1),
         Constraint::Length(queues),
         Constraint::Length(panes),
-        Constraint::Min(3),
+        Constraint::Min(REQUESTS),
         Constraint::Length(errors),
         Constraint::Length(1),
     ])
-    .areas(frame.area());
-    frame.render_widget(header(status, seen), head);
+    .areas(all)
+}
+
+/// Draws everything that fits.
+pub fn draw(frame: &mut Frame, seen: &Seen, screen: &mut Screen) {
+    let Some(status) = &seen.status else {
+        let words = seen.error.as_deref().map_or_else(|| "connecting".into(), one_line);
+        frame.render_widget(
+            Paragraph::new(format!("{words}\n\nq ends")).wrap(Wrap { trim: true }),
+            frame.area(),
+        );
+        return;
+    };
+    let [head, memory, lanes, queue, both, jobs, last, foot] = areas(status, frame.area());
+    frame.render_widget(header(status, seen, screen), head);
     draw_memory(frame, status, memory);
-    frame.render_widget(lane_line(status), lanes);
+    frame.render_widget(lane_line(status, lanes.width), lanes);
     frame.render_widget(queue_table(status), queue);
     let [left, right] =
         Layout::horizontal([Constraint::Percentage(55), Constraint::Percentage(45)]).areas(both);
@@ -173,9 +165,9 @@ pub fn draw(frame: &mut Frame, seen: &Seen, screen: &mut Screen) {
     draw_jobs(frame, status, screen, jobs);
     draw_errors(frame, status, last);
     let keys = format!(
-        "q end  s sort ({})  p {}  ? help",
+        "q end  ? help  p {}  s sort ({})",
+        if screen.paused { "go on" } else { "pause" },
         screen.sort.name(),
-        if screen.paused { "go on" } else { "pause" }
     );
     frame.render_widget(Paragraph::new(keys).dim(), foot);
     if screen.help {
@@ -183,42 +175,50 @@ pub fn draw(frame: &mut Frame, seen: &Seen, screen: &mut Screen) {
     }
 }
 
-fn failed(job: &Job) -> bool {
+pub(super) fn failed(job: &Job) -> bool {
     job.state == "failed"
 }
 
-fn header<'a>(status: &'a Status, seen: &'a Seen) -> Line<'a> {
+fn header(status: &Status, seen: &Seen, screen: &Screen) -> Line<'static> {
+    let old = seen.at.elapsed();
+    if seen.error.is_some() || (old > screen.patience && !screen.paused) {
+        let why = seen.error.as_deref().unwrap_or("it does not answer");
+        return Line::from(format!("no word since {}: {}", age(old.as_millis() as u64), one_line(why)))
+            .red()
+            .bold();
+    }
+    let totals = &status.totals;
     let mut line = vec![
         "forebay ".bold(),
         Span::raw(format!(
             "{} {}  {}  up {}  {} proved  {} failed",
-            status.library,
-            status.kernels,
-            status.state,
-            age(status.uptime_seconds * 1000),
-            status.totals.completed,
-            status.totals.failed,
+            one_line(&status.library),
+            one_line(&status.kernels),
+            one_line(&status.state),
+            age(status.uptime_seconds.saturating_mul(1000)),
+            totals.completed,
+            totals.failed,
         )),
     ];
-    let old = seen.at.elapsed();
-    if let Some(error) = seen.error.as_ref().filter(|_| old > STALE) {
-        line.push(format!("  no word since {}: {error}", age(old.as_millis() as u64)).red().bold());
+    if totals.verification_failures > 0 {
+        line.push(format!("  {} not verified", totals.verification_failures).red().bold());
     }
     Line::from(line)
 }
 
 fn draw_memory(frame: &mut Frame, status: &Status, area: Rect) {
     let memory = &status.memory;
-    let pressed = if memory.pressed { "  sealing is slowed" } else { "" };
-    let words = format!(
-        "{} of {} promised  resident {}  outside buffers {}  left {}  pressure {:.1} %{pressed}",
-        bytes(memory.reserved),
-        bytes(memory.limit),
-        bytes(status.process.resident),
-        bytes(status.process.unbooked),
-        bytes(memory.left),
-        memory.pressure,
-    );
+    let mut words = vec![
+        format!("{} of {} promised", bytes(memory.reserved), bytes(memory.limit)),
+        format!("resident {}", bytes(status.process.resident)),
+        format!("pressure {:.1} %", memory.pressure),
+        format!("left {}", bytes(memory.left)),
+        format!("outside buffers {}", bytes(status.process.unbooked)),
+    ];
+    if memory.pressed {
+        words.insert(1, "sealing is slowed".into());
+    }
+    let words = fitting(words, area.width);
     let width = u64::from(area.width);
     let mut bar = Vec::new();
     let mut used = 0;
@@ -231,20 +231,33 @@ fn draw_memory(frame: &mut Frame, status: &Status, area: Rect) {
         used = end.max(used);
     }
     bar.push("░".repeat((width - used) as usize).dark_gray());
-    let legend = CLASSES.iter().flat_map(|(name, title, color)| {
-        [
-            Span::styled("█ ", Style::new().fg(*color)),
-            Span::raw(format!("{title} {}  ", bytes(class(status, name)))),
-        ]
-    });
-    let lines = vec![Line::from(words), Line::from(bar), Line::from_iter(legend)];
+    let mut lines = vec![Line::from(words), Line::from(bar)];
+    lines.extend(legend(status, area.width));
     frame.render_widget(Paragraph::new(lines), area);
 }
 
-fn lane_line(status: &Status) -> Line<'static> {
-    let mut line = vec!["partitions  ".bold()];
-    for (name, count) in stages(status) {
-        line.push(Span::raw(format!("{name} ")));
+/// The classes' colours and bytes, in as many lines as they need.
+fn legend(status: &Status, width: u16) -> Vec<Line<'static>> {
+    let mut lines = vec![Line::default()];
+    for (name, title, color) in CLASSES {
+        let parts = [Span::styled("█ ", color), format!("{title} {}  ", bytes(class(status, name))).into()];
+        // The last gap may be cut.
+        let needed = parts.iter().map(Span::width).sum::<usize>() - 2;
+        if lines.last().is_some_and(|line| line.width() > 0 && line.width() + needed > width.into()) {
+            lines.push(Line::default());
+        }
+        if let Some(line) = lines.last_mut() {
+            line.spans.extend(parts);
+        }
+    }
+    lines
+}
+
+fn lane_line(status: &Status, width: u16) -> Line<'static> {
+    let narrow = width < NARROW;
+    let mut line = if narrow { Vec::new() } else { vec!["partitions  ".bold()] };
+    for ((name, count), letter) in stages(status).into_iter().zip([".", "s", "q", "p", "f"]) {
+        line.push(Span::raw(format!("{} ", if narrow { letter } else { name })));
         line.push(Span::styled(format!("{count}  "), Style::new().add_modifier(Modifier::BOLD)));
     }
     Line::from(line)
@@ -304,21 +317,24 @@ fn draw_jobs(frame: &mut Frame, status: &Status, screen: &mut Screen, area: Rect
     screen.settle(status.jobs.len(), fits);
     let sorted = screen.sort.sorted(&status.jobs);
     let shown = sorted.iter().skip(screen.first).take(fits);
+    let narrow = area.width < NARROW;
     let rows = shown.map(|job| {
         let [request, kind, waits, proved, age, _] = cells(job);
-        let texts = [request, kind, waits, proved, job.stages.clone(), age].map(Cell::from);
-        Row::new(texts.into_iter().chain([left_cell(job.deadline_ms)]))
+        let left = left_cell(job.deadline_ms);
+        let texts = match narrow {
+            true => vec![request, waits, proved],
+            false => vec![request, kind, waits, proved, one_line(&job.stages), age],
+        };
+        Row::new(texts.into_iter().map(Cell::from).chain([left]))
     });
-    let widths = [
-        Constraint::Min(12),
-        Constraint::Length(12),
-        Constraint::Length(9),
-        Constraint::Length(7),
-        Constraint::Length(12),
-        Constraint::Length(8),
-        Constraint::Length(9),
-    ];
-    let titles = head(["request", "kind", "waits for", "proved", "stages", "age", "time left"]);
+    let (titles, widths) = match narrow {
+        true => (head(["request", "waits for", "proved", "time left"]), vec![9, 7, 9]),
+        false => (
+            head(["request", "kind", "waits for", "proved", "stages", "age", "time left"]),
+            vec![12, 9, 7, 12, 8, 9],
+        ),
+    };
+    let widths = std::iter::once(Constraint::Min(12)).chain(widths.into_iter().map(Constraint::Length));
     frame.render_widget(Table::new(rows, widths).header(titles), area);
     if status.jobs.is_empty() {
         let below = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
@@ -326,11 +342,14 @@ fn draw_jobs(frame: &mut Frame, status: &Status, screen: &mut Screen, area: Rect
     }
 }
 
+/// What went wrong with a request.
+pub(super) fn error_line(job: &Job) -> String {
+    format!("{} {}: {}", job.kind, one_line(&job.request_id), one_line(&job.error))
+}
+
 fn draw_errors(frame: &mut Frame, status: &Status, area: Rect) {
     let failed = status.recent.iter().filter(|job| failed(job)).take(usize::from(area.height));
-    let lines: Vec<_> = failed
-        .map(|job| Line::from(format!("{} {}: {}", job.kind, job.request_id, job.error)).red())
-        .collect();
+    let lines: Vec<_> = failed.map(|job| Line::from(error_line(job)).red()).collect();
     frame.render_widget(Paragraph::new(lines), area);
 }
 

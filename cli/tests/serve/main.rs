@@ -12,4 +12,5 @@ mod open;
 #[path = "../../../tests/support/request.rs"]
 mod request;
 mod server;
+mod top;
 mod web;

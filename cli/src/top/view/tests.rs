@@ -7,6 +7,7 @@ use ratatui::crossterm::event::KeyCode;
 use ratatui::Terminal;
 
 use super::super::model::*;
+use super::super::plain::plain;
 use super::*;
 
 fn status(jobs: u64) -> Status {
@@ -93,6 +94,47 @@ fn every_size_shows_what_fits() {
     assert_eq!(bar.matches('█').count(), 82, "{bar}");
 }
 
+/// The parts of a snapshot that are told on a small terminal.
+fn small(size: (u16, u16), parts: &[&str]) {
+    let text = drawn(&seen(status(300)), &mut Screen::default(), size);
+    for part in parts {
+        assert!(text.contains(part), "{part} at {size:?}\n{text}");
+    }
+}
+
+#[test]
+fn small_terminals_show_whole_words_of_what_matters() {
+    let both = ["75.0 GiB of 100.0 GiB promised", "█", "░", "sector-0", "0/10", "q end"];
+    small((80, 24), &both);
+    small((80, 24), &["pressure 0.0 %", "witnesses 10.0 GiB", "requests 0 B", "finishing 1", "time left"]);
+    small(
+        (80, 24),
+        &["porep_c2       7         3", "porep-32g*", "sector-9: no parameters", "s sort (turn)"],
+    );
+    small((40, 10), &both);
+    small((40, 10), &[". 70  s 2  q 9  p 1  f 1", "-1.5s", "sector-2"]);
+    small((200, 60), &both);
+    small((200, 60), &["outside buffers 0 B", "requests 0 B", "ddffppqss.", "sector-40"]);
+}
+
+#[test]
+fn nonsense_of_a_server_is_shown_as_such() {
+    let mut status = status(1);
+    status.uptime_seconds = u64::MAX;
+    status.partitions.proved = u64::MAX;
+    status.cells = vec![status.cells[0].clone(), status.cells[0].clone()];
+    status.cells.iter_mut().for_each(|cell| cell.reserved = u64::MAX);
+    status.memory.reserved = u64::MAX;
+    status.slots[0].job_id = "\u{1b}[2J".into();
+    status.jobs[0].request_id = "a\u{1b}[31m\nb\u{9b}".into();
+    status.recent[0].error = "first\r\u{1b}]0;title\u{7}".into();
+    for text in [plain(&status), drawn(&seen(status.clone()), &mut Screen::default(), (80, 24))] {
+        assert!(text.contains("a\u{fffd}[31m\u{fffd}b\u{fffd}"), "{text}");
+        assert!(text.contains("first\u{fffd}"), "{text}");
+        assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+    }
+}
+
 #[test]
 fn requests_scroll_and_sort() {
     let mut screen = Screen::default();
@@ -113,14 +155,28 @@ fn a_server_that_is_away_is_said_to_be() {
     let nothing = Seen { status: None, at: Instant::now(), error: error.clone() };
     assert!(drawn(&nothing, &mut Screen::default(), (80, 24)).contains("connection refused"));
     let at = Instant::now().checked_sub(Duration::from_secs(9)).unwrap();
-    let old = Seen { status: Some(status(1)), at, error };
-    assert!(drawn(&old, &mut Screen::default(), (160, 24)).contains("no word since 9.0s"));
+    let mut old = Seen { status: Some(status(1)), at, error };
+    let mut screen = Screen { patience: Duration::from_secs(4), ..Screen::default() };
+    let text = drawn(&old, &mut screen, (80, 24));
+    assert!(text.contains("no word since 9.0s: 127.0.0.1:1: connection refused"), "{text}");
+    assert!(text.contains("sector-0"), "the last snapshot stays\n{text}");
+    old.error = None;
+    assert!(drawn(&old, &mut screen, (80, 24)).contains("no word since 9.0s"), "it hangs");
+    screen.paused = true;
+    assert!(!drawn(&old, &mut screen, (80, 24)).contains("no word"), "it was not asked to go on");
 }
 
 #[test]
 fn plain_text_has_every_request() {
     let text = plain(&status(3));
-    for part in ["75.0 GiB promised of 100.0 GiB", "waiting 70", "porep_c2", "sector-2", "memory"] {
+    for part in [
+        "75.0 GiB promised of 100.0 GiB",
+        "waiting 70",
+        "porep_c2",
+        "sector-2",
+        "memory",
+        "last errors\nporep_c2 sector-9: no parameters",
+    ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(plain(&Status::default()).contains("promised of 0 B"));
