@@ -122,8 +122,9 @@ fn areas(status: &Status, all: Rect) -> [Rect; 8] {
     let mut room = all.height.saturating_sub(5 + REQUESTS);
     let mut take = |rows: usize| {
         let rows = u16::try_from(rows).unwrap_or(u16::MAX);
-        let taken = if rows <= room { rows } else { 0 };
-        room -= taken;
+        // Where something has no place, nothing that matters less has one.
+        let (taken, left) = if rows <= room { (rows, room - rows) } else { (0, 0) };
+        room = left;
         taken
     };
     let legend = take(legend.into());
@@ -157,7 +158,7 @@ pub fn draw(frame: &mut Frame, seen: &Seen, screen: &mut Screen) {
     frame.render_widget(header(status, seen, screen), head);
     draw_memory(frame, status, memory);
     frame.render_widget(lane_line(status, lanes.width), lanes);
-    frame.render_widget(queue_table(status), queue);
+    frame.render_widget(queue_table(status, queue.width), queue);
     let [left, right] =
         Layout::horizontal([Constraint::Percentage(55), Constraint::Percentage(45)]).areas(both);
     frame.render_widget(slot_table(status), left);
@@ -276,7 +277,7 @@ fn left_cell(left: Option<i64>) -> Cell<'static> {
     }
 }
 
-fn queue_table(status: &Status) -> Table<'static> {
+fn queue_table(status: &Status, width: u16) -> Table<'static> {
     let rows = status.queues.iter().map(|queue| {
         let counts =
             [queue.pending, queue.in_progress, queue.headroom].map(|count| Cell::from(count.to_string()));
@@ -286,8 +287,11 @@ fn queue_table(status: &Status) -> Table<'static> {
                 .chain([left_cell(queue.next_deadline_ms)]),
         )
     });
-    let widths = [14, 9, 12, 10, 14].map(Constraint::Length);
-    Table::new(rows, widths).header(head(["kind", "waiting", "in progress", "room for", "next deadline"]))
+    let (titles, widths) = match width < NARROW {
+        true => (["kind", "waits", "runs", "room", "deadline"], [14, 5, 4, 5, 8]),
+        false => (["kind", "waiting", "in progress", "room for", "next deadline"], [14, 9, 12, 10, 14]),
+    };
+    Table::new(rows, widths.map(Constraint::Length)).header(head(titles))
 }
 
 fn slot_table(status: &Status) -> Table<'static> {

@@ -2,11 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{channel, Receiver};
 use std::time::{Duration, Instant};
 
 use forebay::kind::ProofKind;
+use tempfile::NamedTempFile;
 
 use crate::client::Client;
 use crate::request;
@@ -14,23 +16,29 @@ use crate::server::{Serve, PATIENCE};
 
 /// How long a key may take on a loaded machine; shorter than the client's patience with a server.
 const AT_ONCE: Duration = Duration::from_secs(3);
-const LEAVES_SCREEN: &str = "\u{1b}[?1049l";
 
 /// `forebay top` on a terminal of 80x24, which `script` makes.
 struct Top {
     child: Child,
     keys: ChildStdin,
-    pieces: Receiver<String>,
-    drawn: String,
+    pieces: Receiver<Vec<u8>>,
+    terminal: vt100::Parser,
+    /// The number of the command's process.
+    process: NamedTempFile,
 }
 
 impl Top {
     fn start(address: &str) -> Top {
         let binary = env!("CARGO_BIN_EXE_forebay");
-        let line = format!("stty rows 24 cols 80; echo at $$; exec '{binary}' top --connect '{address}'");
+        let top = r#"echo $$ >"$2"; exec "$0" top --connect "$1""#;
+        let process = NamedTempFile::new().unwrap();
+        let file = process.path().display();
+        let line =
+            format!("stty rows 24 cols 80; echo before; sh -c '{top}' '{binary}' '{address}' '{file}'; echo status $?");
         let mut child = Command::new("script")
-            .args(["-qfec", &line, "/dev/null"])
+            .args(["-qfc", &line, "/dev/null"])
             .env("TERM", "xterm")
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -40,45 +48,39 @@ impl Top {
         std::thread::spawn(move || {
             let mut buffer = [0; 4096];
             while let Ok(length @ 1..) = stdout.read(&mut buffer) {
-                if sender.send(String::from_utf8_lossy(&buffer[..length]).into_owned()).is_err() {
+                if sender.send(buffer[..length].to_vec()).is_err() {
                     return;
                 }
             }
         });
         let keys = child.stdin.take().expect("a pipe");
-        Top { child, keys, pieces, drawn: String::new() }
+        Top { child, keys, pieces, terminal: vt100::Parser::new(24, 80, 0), process }
     }
 
-    /// Waits until this was drawn, from now on.
-    fn shows(&mut self, text: &str) {
-        let until = Instant::now() + PATIENCE;
-        while !self.drawn.contains(text) {
-            let left = until.saturating_duration_since(Instant::now());
+    /// Waits until this stands on the screen; how long that took.
+    fn shows(&mut self, text: &str) -> Duration {
+        let begun = Instant::now();
+        while !self.terminal.screen().contents().contains(text) {
+            let left = PATIENCE.saturating_sub(begun.elapsed());
             let Ok(piece) = self.pieces.recv_timeout(left) else {
-                panic!("it never shows {text:?}:\n{:?}", self.drawn);
+                panic!("it never shows {text:?}:\n{}", self.terminal.screen().contents());
             };
-            self.drawn += &piece;
+            self.terminal.process(&piece);
         }
+        begun.elapsed()
     }
 
     fn press(&mut self, key: &str) {
-        self.drawn.clear();
         self.keys.write_all(key.as_bytes()).unwrap();
     }
 
     /// It ends at once and well, and leaves the terminal as it was.
     fn ends(mut self) {
-        let begun = Instant::now();
-        self.shows(LEAVES_SCREEN);
-        assert!(begun.elapsed() < AT_ONCE, "{:?}", begun.elapsed());
-        assert!(self.child.wait().unwrap().success());
-    }
-
-    fn process(&mut self) -> String {
-        self.shows("at ");
-        self.shows("\n");
-        let after = self.drawn.split_once("at ").unwrap().1;
-        after.chars().take_while(char::is_ascii_digit).collect()
+        let took = self.shows("status 0");
+        assert!(took < AT_ONCE, "{took:?}");
+        let screen = self.terminal.screen();
+        assert!(!screen.alternate_screen() && !screen.hide_cursor());
+        assert!(screen.contents().starts_with("before\nstatus 0"), "{}", screen.contents());
     }
 }
 
@@ -94,22 +96,23 @@ async fn a_terminal_shows_a_server_that_goes_and_comes_back() {
     let mut first = Serve::start(&["unix://DIR/s"], &[], "");
     let address = first.addresses[0].clone();
     let mut top = Top::start(&address);
-    top.shows("window_post");
     top.shows("every request is answered");
+    top.shows("0 proved");
     let client = Client::dial(&address).await;
     client.prove(request::good(ProofKind::WindowPost)).await.unwrap();
+    top.shows("1 proved");
     top.press("?");
     top.shows("sort by turn, age, time left, kind");
     top.press("?");
     drop(client);
     first.stop();
     top.shows("no word since");
-    top.press("p");
-    top.shows("go on");
+    top.shows("window_post");
     let folder = std::mem::replace(&mut first.folder, tempfile::tempdir().unwrap());
-    let mut second = Serve::start_in(folder, &["unix://DIR/s"], &[]);
+    let mut second = Serve::start_in(folder, &[&address], &[]);
+    top.shows("0 proved");
     top.press("p");
-    top.shows("running");
+    top.shows("p go on");
     top.press("q");
     top.ends();
     second.stop();
@@ -124,10 +127,9 @@ fn a_server_that_hangs_holds_up_neither_keys_nor_signals() {
     top.press("q");
     top.ends();
     let mut top = Top::start(&address);
-    let process = top.process();
     top.shows("connecting");
-    top.drawn.clear();
-    assert!(Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+    let process = std::fs::read_to_string(top.process.path()).unwrap();
+    assert!(Command::new("kill").args(["-TERM", process.trim()]).status().unwrap().success());
     top.ends();
 }
 

@@ -12,6 +12,13 @@ use super::*;
 
 fn status(jobs: u64) -> Status {
     let cell = |class: &str, gib: u64| super::super::model::Cell { class: class.into(), reserved: gib << 30 };
+    let queue = |kind: &str| Queue {
+        kind: kind.into(),
+        pending: 7,
+        in_progress: 3,
+        headroom: 2,
+        next_deadline_ms: None,
+    };
     let job = |i: u64| Job {
         job_id: format!("j{i}"),
         request_id: format!("sector-{i}"),
@@ -31,13 +38,7 @@ fn status(jobs: u64) -> Status {
         uptime_seconds: 3661,
         memory: Memory { limit: 100 << 30, reserved: 75 << 30, peak: 80 << 30, ..Memory::default() },
         cells: vec![cell("srs", 40), cell("working_set", 25), cell("witness", 10)],
-        queues: vec![Queue {
-            kind: "porep_c2".into(),
-            pending: 7,
-            in_progress: 3,
-            headroom: 2,
-            next_deadline_ms: None,
-        }],
+        queues: ["winning_post", "window_post", "porep_c2", "snap_update"].map(queue).to_vec(),
         circuits: vec![Circuit {
             circuit: "porep-32g".into(),
             bytes: 40 << 30,
@@ -65,6 +66,10 @@ fn drawn(seen: &Seen, screen: &mut Screen, (width, height): (u16, u16)) -> Strin
     terminal.backend().to_string()
 }
 
+fn screen() -> Screen {
+    Screen { patience: Duration::from_secs(4), ..Screen::default() }
+}
+
 fn seen(status: Status) -> Seen {
     Seen { status: Some(status), at: Instant::now(), error: None }
 }
@@ -72,10 +77,10 @@ fn seen(status: Status) -> Seen {
 #[test]
 fn every_size_shows_what_fits() {
     for size in [(80, 24), (200, 60), (40, 10), (20, 5), (1, 1)] {
-        let text = drawn(&seen(status(300)), &mut Screen::default(), size);
+        let text = drawn(&seen(status(300)), &mut screen(), size);
         assert_eq!(text.lines().count(), usize::from(size.1));
     }
-    let text = drawn(&seen(status(300)), &mut Screen::default(), (110, 40));
+    let text = drawn(&seen(status(300)), &mut screen(), (110, 40));
     for part in [
         "75.0 GiB of 100.0 GiB promised",
         "keys 40.0 GiB",
@@ -96,7 +101,7 @@ fn every_size_shows_what_fits() {
 
 /// The parts of a snapshot that are told on a small terminal.
 fn small(size: (u16, u16), parts: &[&str]) {
-    let text = drawn(&seen(status(300)), &mut Screen::default(), size);
+    let text = drawn(&seen(status(300)), &mut screen(), size);
     for part in parts {
         assert!(text.contains(part), "{part} at {size:?}\n{text}");
     }
@@ -113,6 +118,7 @@ fn small_terminals_show_whole_words_of_what_matters() {
     );
     small((40, 10), &both);
     small((40, 10), &[". 70  s 2  q 9  p 1  f 1", "-1.5s", "sector-2"]);
+    small((40, 18), &["porep_c2       7     3    2     -", "requests 0 B"]);
     small((200, 60), &both);
     small((200, 60), &["outside buffers 0 B", "requests 0 B", "ddffppqss.", "sector-40"]);
 }
@@ -128,7 +134,7 @@ fn nonsense_of_a_server_is_shown_as_such() {
     status.slots[0].job_id = "\u{1b}[2J".into();
     status.jobs[0].request_id = "a\u{1b}[31m\nb\u{9b}".into();
     status.recent[0].error = "first\r\u{1b}]0;title\u{7}".into();
-    for text in [plain(&status), drawn(&seen(status.clone()), &mut Screen::default(), (80, 24))] {
+    for text in [plain(&status), drawn(&seen(status.clone()), &mut screen(), (80, 24))] {
         assert!(text.contains("a\u{fffd}[31m\u{fffd}b\u{fffd}"), "{text}");
         assert!(text.contains("first\u{fffd}"), "{text}");
         assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
@@ -137,7 +143,7 @@ fn nonsense_of_a_server_is_shown_as_such() {
 
 #[test]
 fn requests_scroll_and_sort() {
-    let mut screen = Screen::default();
+    let mut screen = screen();
     let all = seen(status(300));
     drawn(&all, &mut screen, (110, 40));
     screen.press(KeyCode::End);
@@ -153,10 +159,10 @@ fn requests_scroll_and_sort() {
 fn a_server_that_is_away_is_said_to_be() {
     let error = Some("127.0.0.1:1: connection refused".to_owned());
     let nothing = Seen { status: None, at: Instant::now(), error: error.clone() };
-    assert!(drawn(&nothing, &mut Screen::default(), (80, 24)).contains("connection refused"));
+    assert!(drawn(&nothing, &mut screen(), (80, 24)).contains("connection refused"));
     let at = Instant::now().checked_sub(Duration::from_secs(9)).unwrap();
     let mut old = Seen { status: Some(status(1)), at, error };
-    let mut screen = Screen { patience: Duration::from_secs(4), ..Screen::default() };
+    let mut screen = screen();
     let text = drawn(&old, &mut screen, (80, 24));
     assert!(text.contains("no word since 9.0s: 127.0.0.1:1: connection refused"), "{text}");
     assert!(text.contains("sector-0"), "the last snapshot stays\n{text}");
