@@ -103,7 +103,7 @@ def stored_samples(prometheus):
     stored = [prometheus.samples(part) for part in PARTS]
     times = sorted(set(stored[0]) & set(stored[1]) & set(stored[2]))
     wrong, busy = moments_agree([tuple(part[at] for part in stored) for at in times])
-    check(len(times) >= WATCH * 0.8, f"Prometheus scraped every second ({len(times)} scrapes)")
+    check(len(times) >= WATCH * 0.6, f"Prometheus scraped about every second ({len(times)} scrapes)")
     check(not wrong, f"events, gauges and claims agree in each of them, {busy} amid work {wrong[:3]}")
 
 

@@ -168,6 +168,7 @@ fn watching(
     report.value("serving them, of the processors", served, "", Goal::None);
     report.value("the scheduler's answers to them", asked, "", Goal::None);
     report.value("both together", served + asked, "", Goal::AtMost(WATCHED_GOAL));
+    report.value("the watchers themselves", more("watchers"), "", Goal::None);
     let [before] = quantiles(&mut alone.seconds, [0.5]);
     let [during] = quantiles(&mut watched.seconds, [0.5]);
     report.value("a proof watched over one alone: medians", during / before, "", Goal::None);

@@ -1,13 +1,14 @@
-//! `/events`: the history of memory, then every snapshot, as server-sent events.
+//! `/events`: the history of memory, then every snapshot, as server-sent events. Each snapshot is written once, for all
+//! who watch.
 
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::http::{header, StatusCode};
 use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use tokio::sync::{watch, OwnedSemaphorePermit, Semaphore};
 use tokio_stream::wrappers::WatchStream;
 use tokio_stream::StreamExt;
@@ -17,8 +18,6 @@ use super::Views;
 
 /// Clients at once; each has a connection and one snapshot on its way.
 const CLIENTS: usize = 256;
-/// So that a connection through a proxy stays open.
-const ALIVE: Duration = Duration::from_secs(15);
 
 /// Who may still come.
 pub struct Clients(Arc<Semaphore>);
@@ -29,6 +28,11 @@ impl Default for Clients {
     }
 }
 
+/// An event of one line of data.
+pub fn event(name: &str, data: &str) -> Bytes {
+    format!("event: {name}\ndata: {data}\n\n").into()
+}
+
 /// Streams until the client goes or the engine is closed.
 pub async fn stream(State(views): State<Views>) -> Response {
     let Ok(place) = views.clients.0.clone().try_acquire_owned() else {
@@ -37,21 +41,20 @@ pub async fn stream(State(views): State<Views>) -> Response {
     };
     let newest = views.monitor.watch();
     let history = match views.monitor.history() {
-        Ok(history) => Event::default().event("history").data(history),
+        Ok(history) => event("history", &history),
         Err(error) => return (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     };
-    let first = tokio_stream::once(Ok::<_, Infallible>(history));
-    let events = first.chain(snapshots(newest, place));
-    Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response()
+    let events = tokio_stream::once(Ok::<_, Infallible>(history)).chain(snapshots(newest, place));
+    ([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(events)).into_response()
 }
 
 fn snapshots(
     newest: watch::Receiver<Snapshot>,
     place: OwnedSemaphorePermit,
-) -> impl tokio_stream::Stream<Item = Result<Event, Infallible>> {
+) -> impl tokio_stream::Stream<Item = Result<Bytes, Infallible>> {
     WatchStream::new(newest).take_while(|snapshot| snapshot.state != "closed").map(move |snapshot| {
         // Held as long as the stream is.
         let _ = &place;
-        Ok(Event::default().event("status").data(&*snapshot.json))
+        Ok(snapshot.event)
     })
 }

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use bytes::Bytes;
 use forebay::engine::Status;
 use forebay::memory::Class;
 use forebay::Error;
@@ -11,6 +12,7 @@ use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
+use super::events::event;
 use crate::work::{Purpose, Work};
 
 /// Between two looks.
@@ -25,8 +27,8 @@ pub struct Snapshot {
     pub state: &'static str,
     /// When it was taken.
     pub at: Instant,
-    /// The status document, in JSON.
-    pub json: Arc<str>,
+    /// The status document, as an event.
+    pub event: Bytes,
 }
 
 /// Memory at one moment, in bytes.
@@ -94,7 +96,7 @@ pub fn document(document: &impl Serialize) -> forebay::Result<String> {
 impl Monitor {
     /// Nothing is seen yet.
     pub fn new() -> Arc<Monitor> {
-        let nothing = Snapshot { state: "starting", at: Instant::now(), json: "{}".into() };
+        let nothing = Snapshot { state: "starting", at: Instant::now(), event: event("status", "{}") };
         Arc::new(Monitor { newest: watch::Sender::new(nothing), history: Mutex::default() })
     }
 
@@ -127,7 +129,8 @@ impl Monitor {
             match look.await {
                 Ok((state, sample, json)) => {
                     self.keep(sample);
-                    self.newest.send_replace(Snapshot { state, at: Instant::now(), json: json.into() });
+                    let event = event("status", &json);
+                    self.newest.send_replace(Snapshot { state, at: Instant::now(), event });
                     if state == "closed" {
                         return;
                     }
@@ -172,11 +175,11 @@ mod tests {
         let monitor = Monitor::new();
         let mut watcher = monitor.watch();
         for n in 0..100 {
-            let json = n.to_string().into();
-            monitor.newest.send_replace(Snapshot { state: "running", at: Instant::now(), json });
+            let event = n.to_string().into();
+            monitor.newest.send_replace(Snapshot { state: "running", at: Instant::now(), event });
         }
         watcher.changed().await.unwrap();
-        assert_eq!(&*watcher.borrow_and_update().json, "99");
+        assert_eq!(watcher.borrow_and_update().event, "99");
         assert!(!watcher.has_changed().unwrap());
     }
 }
