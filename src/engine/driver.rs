@@ -299,18 +299,7 @@ impl Driver {
                 let item = self.take(job, partition, slot, turn)?;
                 self.turn(slot, Turn::Diagnose(item))?;
             }
-            Action::Finish { job, partition, claim } => {
-                let claim = claim.map(|id| self.claim(id));
-                self.pass((job, partition), Passage::FinishStarted);
-                let mut item = self.waiting(job, partition)?;
-                if claim.is_some() {
-                    item.finishing = claim;
-                    item.turn = None;
-                }
-                let urgency = item.entry.identity.kind.urgency();
-                let outlet = self.outlets.finish.get(urgency as usize);
-                deliver(outlet.ok_or_else(|| Error::internal("nobody finishes proofs"))?, item)?;
-            }
+            Action::Finish { job, partition, claim } => self.finish(job, partition, claim)?,
             Action::Complete { job, outcome } => self.complete(job, outcome)?,
             Action::Preloaded { circuit, result } => {
                 answer(self.preloads.remove(&circuit), &result);
@@ -386,6 +375,19 @@ impl Driver {
         item.turn = Some(turn);
         item.slot = slot;
         Ok(item)
+    }
+
+    fn finish(&mut self, job: JobId, partition: usize, claim: Option<ClaimId>) -> Result<()> {
+        let claim = claim.map(|id| self.claim(id));
+        self.pass((job, partition), Passage::FinishStarted);
+        let mut item = self.waiting(job, partition)?;
+        if claim.is_some() {
+            item.finishing = claim;
+            item.turn = None;
+        }
+        let urgency = item.entry.identity.kind.urgency();
+        let outlet = self.outlets.finish.get(urgency as usize);
+        deliver(outlet.ok_or_else(|| Error::internal("nobody finishes proofs"))?, item)
     }
 
     fn turn(&self, slot: usize, turn: Turn) -> Result<()> {

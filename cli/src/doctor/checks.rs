@@ -168,7 +168,7 @@ fn huge_pages(setting: Option<&str>) -> Finding {
         Some(setting) => Finding::warning(
             check,
             setting,
-            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: some 5 to 10 % faster",
+            "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: large buffers ask for them",
         ),
         None => {
             Finding::warning(check, "the kernel has none", "a kernel with transparent huge pages is faster")
