@@ -134,3 +134,26 @@ fn doctor_says_what_is_wrong_as_json() {
     let (code, found) = doctor(&["--json", "--config", config.to_str().unwrap()]);
     assert_eq!((code, &found["findings"][0]["check"]), (Some(1), &"configuration".into()));
 }
+
+#[test]
+fn a_watcher_too_many_is_told_and_the_place_of_one_that_goes_is_free() {
+    let mut serve = Serve::start(&["127.0.0.1:0"], &[], "");
+    let watch = || {
+        let mut stream = TcpStream::connect(&serve.addresses[0]).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        write!(stream, "GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+        let mut head = [0; 12];
+        stream.read_exact(&mut head).unwrap();
+        (stream, String::from_utf8_lossy(&head).into_owned())
+    };
+    let mut watchers: Vec<_> = (0..256).map(|_| watch()).collect();
+    assert!(watchers.iter().all(|(_, head)| head == "HTTP/1.1 200"));
+    assert_eq!(watch().1, "HTTP/1.1 503");
+    watchers.pop();
+    let freed = std::iter::from_fn(|| {
+        std::thread::sleep(Duration::from_millis(100));
+        Some(watch().1)
+    });
+    assert!(freed.take(300).any(|head| head == "HTTP/1.1 200"));
+    serve.stop();
+}
